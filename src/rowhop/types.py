@@ -20,6 +20,7 @@ class Question:
     text: str
     topics: tuple[str, ...] = ()  # nodes known beforehand (graphs)
     id: str = ""
+    context: str = ""  # what was asked and answered before, in a conversation; enters the prompt
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,217 @@
+"""The front door: `ask` for one question, `Session` for several that build on each other.
+
+`import rowhop` reaches this module only when one of its names is used, so that the import stays light.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from rowhop import build, config
+from rowhop.errors import BudgetSpent, ConfigError, RowhopError
+from rowhop.models import ChatModel, Message
+from rowhop.sources import Source
+from rowhop.trace import Budget, Trace
+from rowhop.types import Answer, Question
+
+if TYPE_CHECKING:
+    from rowhop.agents import Agent
+    from rowhop.config import Settings
+
+# Of a conversation: how many earlier exchanges a follow-up question carries, and how much of each.
+_EARLIER = 4
+_SHOWN = 400
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One question of a conversation and what came of it."""
+
+    question: Question
+    answer: Answer
+
+
+class Session:
+    """Several questions over the same sources; each one knows what was asked and answered before.
+
+    `sources` are paths, URLs, frames, names from `rowhop.toml`, or one opened Source. `model` is a name or any
+    ChatModel. Closing it closes what it opened itself.
+
+        with rowhop.Session(["orders.csv"]) as session:
+            session.ask("How many orders are there?")
+            session.ask("And in May?")
+    """
+
+    def __init__(
+        self,
+        sources: object,
+        *,
+        model: str | ChatModel | None = None,
+        notes: str = "",
+        settings: Settings | None = None,
+        sends: bool = True,
+    ) -> None:
+        self.settings = settings or config.load()
+        if isinstance(model, str):
+            self.settings = _with_model(self.settings, model)
+        self.history: list[Exchange] = []
+        self._owns = not build.is_source(sources)
+        self.source: Source = build.source(sources, self.settings)
+        try:
+            self.notes = "\n\n".join(filter(None, (build.notes(self.settings), notes.strip())))
+            if model is None or isinstance(model, str):
+                model = build.chat_model(self.settings, self.source, sends=sends)
+            self.model: ChatModel = model
+            self.method = build.method(self.settings, self.source)
+            self._agent: Agent = build.agent(self.method, self.model, self.source, self.settings, self.notes)
+        except BaseException:
+            self.close()
+            raise
+
+    def ask(self, question: str, *, topics: Sequence[str] = (), choice: str = "", trace: Trace | None = None) -> Answer:
+        """Answer a question. `choice` says which of an ambiguous answer's choices is meant.
+
+        Raises RowhopError; `trace` then holds what was done so far. A spent budget is not an error.
+        """
+        asked = self.question(question, topics, choice)
+        trace = trace if trace is not None else self.trace(asked)
+        trace.question, trace.method, trace.model = asked, self.method, self.model.name
+        try:
+            answer = self._agent.answer(asked, trace)
+        except BudgetSpent as spent:
+            answer = Answer("gave_up", because=str(spent), cost=trace.cost)
+        answer = replace(answer, method=self.method, model=self.model.name, trace=trace)
+        self.history.append(Exchange(replace(asked, context=""), answer))
+        return answer
+
+    def trace(self, question: Question) -> Trace:
+        """A fresh trace with this session's budget, to listen to or to save."""
+        return Trace(question, budget=build.budget(self.settings, self.model))
+
+    def question(self, text: str, topics: Sequence[str] = (), choice: str = "") -> Question:
+        """The question as the agent gets it: with what was asked before, and which choice was taken."""
+        text = text.strip()
+        if not text:
+            raise ConfigError('The question is empty. Ask something, e.g. "How many rows are there?"')
+        context = [_told(e) for e in self.history[-_EARLIER:]]
+        if choice:
+            topics = (*topics, choice)
+            context.append(f"The question means: {choice}")
+        return Question(text, tuple(topics), context="\n".join(context))
+
+    def prompt(self, question: str, *, topics: Sequence[str] = ()) -> tuple[Message, ...]:
+        """The exact messages of the first call. Nothing is sent. Raises ConfigError where a method has no such thing."""
+        shown = getattr(self._agent, "prompt", None)
+        if shown is None:
+            raise ConfigError(f"The method {self.method} has no single prompt to show: what it sends depends on replies.")
+        messages: tuple[Message, ...] = shown(self.question(question, topics))
+        return messages
+
+    def close(self) -> None:
+        if self._owns:
+            self.source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def ask(
+    question: str,
+    sources: object,
+    *,
+    model: str | ChatModel | None = None,
+    method: str = "auto",
+    samples: int = 1,
+    budget: Budget | None = None,
+    notes: str = "",
+    share: str = "samples",
+    hide: Iterable[str] = (),
+    language: str = "auto",
+    topics: Sequence[str] = (),
+    choice: str = "",
+    trace: str | Path | None = None,
+    settings: Settings | None = None,
+) -> Answer:
+    """Answer one question from tables, databases or graphs.
+
+    `sources`: a path, URL, frame, name from `rowhop.toml`, an opened Source, or a list of them.
+    `trace`: a file that the run is saved to, whatever comes of it. `answer.trace` holds the same steps.
+    What is left at its default comes from `rowhop.toml` and the environment. Raises RowhopError.
+
+        rowhop.ask("How many orders are there?", "orders.csv").values    # (8,)
+    """
+    given: dict[str, dict[str, Any]] = {"ask": {}, "share": {}, "budget": {}}
+    for section, key, value, default in (
+        ("ask", "method", method, "auto"),
+        ("ask", "samples", samples, 1),
+        ("ask", "language", language, "auto"),
+        ("share", "data", share, "samples"),
+        ("share", "hide", tuple(hide), ()),
+    ):
+        if value != default:
+            given[section][key] = value
+    if budget is not None:
+        given["budget"] = {k: v for k, v in vars(budget).items() if v is not None}
+    settings = _merged(settings, given)
+    with Session(sources, model=model, notes=notes, settings=settings) as session:
+        run = session.trace(session.question(question, topics, choice))
+        return saved(session, question, run, topics=topics, choice=choice, file=trace)
+
+
+def saved(
+    session: Session,
+    question: str,
+    trace: Trace,
+    *,
+    topics: Sequence[str] = (),
+    choice: str = "",
+    file: str | Path | None = None,
+) -> Answer:
+    """Ask, and save the trace to `file` whatever happens."""
+    answer: Answer | None = None
+    failed = ""
+    try:
+        answer = session.ask(question, topics=topics, choice=choice, trace=trace)
+        return answer
+    except BaseException as error:
+        failed = str(error) if isinstance(error, RowhopError) else type(error).__name__
+        raise
+    finally:
+        if file is not None:
+            trace.save(file, answer, failed)
+
+
+def open_sources(sources: object, *, settings: Settings | None = None) -> Source:
+    """Open one or several sources as one. Close it when done, or use it in a Session. Raises SourceError."""
+    return build.source(sources, settings or config.load())
+
+
+def _told(exchange: Exchange) -> str:
+    answer = exchange.answer
+    lines = [f"Earlier question: {exchange.question.text}"]
+    if answer.program is not None:
+        lines.append(f"Program: {_cut(answer.program.code)}")
+    result = ", ".join("nothing" if v is None else str(v) for v in answer.values[:20])
+    lines.append(f"Answer: {_cut(result or answer.status)}")
+    return "\n".join(lines)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def _with_model(settings: Settings, name: str) -> Settings:
+    return _merged(settings, {"model": {"name": name}})
+
+
+def _merged(settings: Settings | None, given: Mapping[str, Mapping[str, Any]]) -> Settings:
+    if settings is None:
+        return config.load(given)
+    return config.changed(settings, given)
