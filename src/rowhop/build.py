@@ -39,7 +39,8 @@ def source(specs: object, settings: Settings) -> Source:
         listed = list(settings.sources)
     if not listed:
         raise ConfigError(
-            'No source was named. Name a file, a folder or a database URL before the question, e.g. rowhop ask orders.csv "How many orders?"'
+            "No source was named. Name a file, a folder or a database URL before the question, e.g. "
+            'rowhop ask orders.csv "How many orders?"'
         )
     opened: list[Any] = []
     try:
@@ -48,11 +49,11 @@ def source(specs: object, settings: Settings) -> Source:
             if is_source(spec):
                 opened.append(spec)
             elif named is not None:
-                opened.append(open_source(config.expand(named.path, os.environ), _reading(named), spec))
+                opened.append(open_source(config.expand(named.path, os.environ), _reading(settings, named), spec))
             elif isinstance(spec, str):
-                opened.append(open_source(config.expand(spec, os.environ)))
+                opened.append(open_source(config.expand(spec, os.environ), _reading(settings)))
             else:
-                opened.append(open_source(spec))
+                opened.append(open_source(spec, _reading(settings)))
         return opened[0] if len(opened) == 1 else open_sources(opened)
     except BaseException:
         for one in opened:
@@ -194,7 +195,6 @@ def _is_file(name: str) -> bool:
     return name.endswith(".gguf") or Path(name).expanduser().exists()
 
 
-def _reading(named: SourceSettings) -> Reading:
-    return Reading(**{k: v for k, v in named.model_dump().items() if k != "path"})
-
-
+def _reading(settings: Settings, named: SourceSettings | None = None) -> Reading:
+    own = named.model_dump(exclude_unset=True, exclude={"path"}) if named else {}
+    return Reading(**{**settings.reading.model_dump(), **own})

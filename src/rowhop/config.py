@@ -51,16 +51,21 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class SourceSettings(_Section):
-    """A named source, with how to read it where finding out is not enough."""
+class ReadingSettings(_Section):
+    """How files are read where finding out is not enough."""
 
-    path: str
     encoding: str = ""
     delimiter: str = ""
     decimal: Literal["", ".", ","] = ""
     day_first: bool | None = None
     header_rows: int | None = None
     text_columns: tuple[str, ...] = ()
+
+
+class SourceSettings(ReadingSettings):
+    """A named source; what it says about reading wins over the section `reading`."""
+
+    path: str
 
 
 class ModelSettings(_Section):
@@ -127,6 +132,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
     sources: dict[str, SourceSettings] = Field(default_factory=dict)
+    reading: ReadingSettings = ReadingSettings()
     model: ModelSettings = ModelSettings()
     embedder: EmbedderSettings = EmbedderSettings()
     ask: AskSettings = AskSettings()

@@ -104,10 +104,12 @@ class Session:
         return Question(text, tuple(topics), context="\n".join(context))
 
     def prompt(self, question: str, *, topics: Sequence[str] = ()) -> tuple[Message, ...]:
-        """The exact messages of the first call. Nothing is sent. Raises ConfigError where a method has no such thing."""
+        """The exact messages of the first call; nothing is sent. Raises ConfigError where a method has no such thing."""
         shown = getattr(self._agent, "prompt", None)
         if shown is None:
-            raise ConfigError(f"The method {self.method} has no single prompt to show: what it sends depends on replies.")
+            raise ConfigError(
+                f"The method {self.method} has no single prompt to show: what it sends depends on replies."
+            )
         messages: tuple[Message, ...] = shown(self.question(question, topics))
         return messages
 

@@ -1,0 +1,143 @@
+"""`rowhop ask`: sort out what was typed, ask, show the answer, write the files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rowhop.cli import answers, consent, files, screen
+from rowhop.cli.progress import Progress
+from rowhop.errors import ConfigError
+from rowhop.types import Answer
+
+if TYPE_CHECKING:
+    from rowhop.config import Settings
+    from rowhop.front import Session
+
+# How the kinds of files begin that may come through a pipe; anything else is read as CSV.
+_STARTS = ((b"PAR1", ".parquet"), (b"PK\x03\x04", ".xlsx"), (b"SQLite format 3", ".db"), (b"ARROW1", ".arrow"))
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is to happen with the answer."""
+
+    json: bool = False
+    out: Path | None = None
+    replace: bool = False
+    trace: Path | None = None
+    dry_run: bool = False
+    topics: tuple[str, ...] = ()
+    choose: int | None = None
+
+
+def ask(words: Sequence[str], settings: Settings, wish: Wish) -> int:
+    """Returns the exit code that the answer's status stands for."""
+    from rowhop.front import Session
+
+    sources, question = split(words, known=settings.sources)
+    if wish.out:
+        files.check(wish.out, wish.replace)
+    with piped(sources) as sources, Session(sources, settings=settings, sends=not wish.dry_run) as session:
+        if wish.dry_run:
+            return _prompt(session, question, wish)
+        for caution in session.source.cautions:
+            screen.say(f"Note: {caution.text}")
+        consent.tell(session)
+        answer = _asked(session, question, wish)
+        if wish.json:
+            print(answers.as_json(answer))
+        else:
+            answers.show(answer)
+        if wish.out and (answer.table is not None or answer.values):
+            _written(answer, wish.out, wish.replace)
+        return answers.CODES[answer.status]
+
+
+def split(words: Sequence[str], known: object = ()) -> tuple[list[str], str]:
+    """Sources and question; the question is the last word. Raises ConfigError for what is surely meant otherwise."""
+    *sources, question = words
+    if not question.strip():
+        raise ConfigError('The question is empty. Ask something, e.g. "How many rows are there?"')
+    if _exists(question) or (known and question in known):  # type: ignore[operator]
+        if sources and not any(_exists(s) or "://" in s for s in sources):
+            raise ConfigError(f'The question comes last: rowhop ask {question} "{sources[0]}"')
+        raise ConfigError(f'A question is missing: rowhop ask {" ".join(words)} "How many rows are there?"')
+    return sources, question
+
+
+@contextmanager
+def piped(sources: Sequence[str]) -> Iterator[list[str]]:
+    """What comes through stdin (`-`) as a file that lasts as long as the block."""
+    from tempfile import TemporaryDirectory
+
+    if "-" not in sources:
+        yield list(sources)
+        return
+    data = sys.stdin.buffer.read()
+    if not data.strip():
+        raise ConfigError("Nothing came through stdin. Pipe a file into rowhop, or name one instead of -.")
+    with TemporaryDirectory(prefix="rowhop-") as folder:
+        file = Path(folder) / f"stdin{_suffix(data)}"
+        file.write_bytes(data)
+        yield [str(file) if s == "-" else s for s in sources]
+
+
+def _suffix(data: bytes) -> str:
+    for start, suffix in _STARTS:
+        if data.startswith(start):
+            return suffix
+    first = data.lstrip()[:1]
+    if first == b"[":
+        return ".json"
+    # One object on the first line of several is JSON Lines; one object over many lines is JSON.
+    if first == b"{":
+        return ".jsonl" if data.strip().split(b"\n")[0].rstrip().endswith(b"}") else ".json"
+    return ".csv"
+
+
+def _exists(word: str) -> bool:
+    try:
+        return Path(word).exists()
+    except (OSError, ValueError):  # too long for a path, or with a null character: a question, then
+        return False
+
+
+def _prompt(session: Session, question: str, wish: Wish) -> int:
+    import json
+
+    messages = session.prompt(question, topics=wish.topics)
+    if wish.json:
+        print(json.dumps([{"role": m.role, "content": m.content} for m in messages], indent=2))
+    for message in () if wish.json else messages:
+        print(f"--- {message.role} ---\n{screen.clean(message.content)}")
+    screen.say(f"Nothing was sent. This is what {session.model.name} would get first.")
+    return 0
+
+
+def _asked(session: Session, question: str, wish: Wish) -> Answer:
+    answer = _once(session, question, wish, "")
+    if answer.status != "ambiguous" or wish.choose is None:
+        return answer
+    if wish.choose > len(answer.choices):
+        raise ConfigError(f"There is no choice {wish.choose}: the question can mean {len(answer.choices)} things.")
+    return _once(session, question, wish, answer.choices[wish.choose - 1])
+
+
+def _once(session: Session, question: str, wish: Wish, choice: str) -> Answer:
+    from rowhop.front import saved
+
+    trace = session.trace(session.question(question, wish.topics, choice))
+    with Progress(trace):
+        return saved(session, question, trace, topics=wish.topics, choice=choice, file=wish.trace)
+
+
+def _written(answer: Answer, out: Path, replace: bool) -> None:
+    rows = files.write(answer, out, replace)
+    screen.say(f"Wrote {rows} row{'' if rows == 1 else 's'} to {out}.")
+    if answer.table is not None and answer.table.total > rows:
+        screen.say(f"The result has {answer.table.total} rows; only the first {rows} were kept.")
