@@ -2,48 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from rowhop.types import Value
+from rowhop.sandbox.launcher import Sandbox
+from rowhop.sandbox.run import DEFAULT, Limits, Run, RunStatus, Shape
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-RunStatus = Literal["ok", "error", "timeout", "memory", "too_big", "crash"]
+    from rowhop.types import Program
+
+__all__ = ["Limits", "Run", "RunStatus", "Sandbox", "Shape", "available", "run_code"]
+
+_shared: Sandbox | None = None
+_lock = threading.Lock()
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Of one run. `memory_mb` counts above what the BOXes themselves take."""
-
-    cpu_seconds: int = 10
-    wall_seconds: float = 15.0
-    memory_mb: int = 1024
-    threads: int = 16
-    output_bytes: int = 64_000
-    result_bytes: int = 32 << 20
+def shared() -> Sandbox:
+    """The sandbox of this process; started by its first program."""
+    global _shared
+    with _lock:
+        if _shared is None:
+            _shared = Sandbox()
+        return _shared
 
 
-@dataclass(frozen=True)
-class Run:
-    """What a run left behind; all of it is data from an untrusted child.
+def available() -> str:
+    """Empty where Python programs can be run, else the sentence that says why not."""
+    return shared().available()
 
-    Exactly one of `table` (the answer was a frame or a series) and `values` (a scalar or a list) is set when
-    `status` is "ok"; `shape` says which the program made. `error` is written for the model: exception, message,
-    line. `rows` maps a BOX to the numbers of its rows that the answer rests on (at most 1,000 each), `rows_total`
-    to their count.
+
+def run_code(program: Program, boxes: Mapping[str, pa.Table], limits: Limits = DEFAULT) -> Run:
+    """Run one program over the BOXes in the shared sandbox.
+
+    Python sees each BOX as a DataFrame under its name, with `pd` and `np`, and leaves its result in `answer`.
+    SQL is one SELECT over the same names, in DuckDB's dialect.
     """
-
-    status: RunStatus
-    shape: Literal["scalar", "list", "series", "frame", "none"] = "none"
-    values: tuple[Value, ...] = ()
-    table: pa.Table | None = None
-    error: str = ""
-    line: int = 0
-    output: str = ""
-    warnings: tuple[str, ...] = ()
-    rows: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    rows_total: dict[str, int] = field(default_factory=dict)
-    seconds: float = 0.0
-    peak_mb: float = 0.0
+    return shared().run(program, boxes, limits)

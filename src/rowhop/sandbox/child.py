@@ -1,0 +1,180 @@
+"""One forked child runs one program: map the BOXes, put up the walls, run, say what came out.
+
+The reply goes out before the rows it rests on are looked for, so that search can only add to it.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import fcntl
+import io
+import linecache
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from types import CodeType, TracebackType
+from typing import Any
+
+from rowhop.sandbox import lockdown
+from rowhop.sandbox.boxfile import MappedBox
+from rowhop.sandbox.wire import MOST_WARNINGS, Request, write_frame
+
+FILE = "<program>"
+_REPLY_FD, _FIRST_BOX_FD = 3, 4
+
+
+class Printed(io.StringIO):
+    """What a program prints, up to a limit; the rest is dropped as it comes, not kept."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._left = most
+
+    def write(self, text: str) -> int:
+        if self._left > 0:
+            super().write(text[: self._left])
+            self._left -= len(text)
+            if self._left <= 0:
+                super().write("\n… (more was printed)")
+        return len(text)
+
+
+def main(
+    request: Request,
+    reply_fd: int,
+    box_fds: Sequence[int],
+    proc_fd: int,
+    layers: Sequence[str],
+    readable: Sequence[str],
+) -> None:
+    boxes = dict(zip(request.boxes, [MappedBox(fd) for fd in box_fds], strict=True))
+    frames = {name: box.frame() for name, box in boxes.items()} if request.language == "python" else {}
+    used = lockdown.memory_in_use(proc_fd) if proc_fd >= 0 else (0, 0)
+    _close_all_but(reply_fd)
+    lockdown.limit(request.limits, used)
+    if layers:
+        lockdown.lock(layers, readable, request.limits.threads)
+        sys.path[:] = list(readable)
+    try:
+        if request.language == "sql":
+            from rowhop.sandbox import sqlrun
+
+            sqlrun.run(request, {name: box.table for name, box in boxes.items()}, _REPLY_FD)
+        else:
+            _run_python(request, boxes, frames)
+    except MemoryError:
+        write_frame(_REPLY_FD, {"status": "memory", "error": memory_words(request)})
+
+
+def memory_words(request: Request) -> str:
+    return f"MemoryError: the program needed more than {request.limits.memory_mb} MB."
+
+
+def _close_all_but(reply_fd: int) -> None:
+    """The child holds nothing but its reply pipe: no sockets of the zygote, no pipes of other runs."""
+    high = fcntl.fcntl(reply_fd, fcntl.F_DUPFD_CLOEXEC, 100)
+    os.dup2(high, _REPLY_FD)
+    os.closerange(_REPLY_FD + 1, os.sysconf("SC_OPEN_MAX") if os.sysconf("SC_OPEN_MAX") < 1 << 16 else 1 << 16)
+    null = os.open("/dev/null", os.O_RDWR) if os.path.exists("/dev/null") else -1
+    if null >= 0:
+        for standard in (0, 1, 2):
+            os.dup2(null, standard)
+        os.close(null)
+
+
+def _run_python(request: Request, boxes: dict[str, MappedBox], frames: dict[str, Any]) -> None:
+    from rowhop.sandbox import complaints, values
+
+    printed = Printed(request.limits.output_bytes)
+    fields = [frozenset(map(str, box.table.column_names)) for box in boxes.values()]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        message: dict[str, Any]
+        try:
+            tree = ast.parse(request.code, FILE)
+            linecache.cache[FILE] = (len(request.code), None, request.code.splitlines(True), FILE)
+            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+                answer, by_expression = execute(tree, frames)
+                message = {"status": "ok", **values.to_message(answer, lambda row: _is_row(row, fields))}
+        except MemoryError:
+            message = {"status": "memory", "error": memory_words(request)}
+            by_expression = False
+        except values.NotAnAnswer as error:
+            message, by_expression = {"status": "error", "error": str(error)}, False
+        except BaseException as error:  # noqa: BLE001  SystemExit and what a program defines are its own failures
+            message, by_expression = complaints.describe(error, request.code, frames, FILE), False
+        said = _warnings_said(caught)
+    if by_expression:
+        said.append("no_answer: the program did not set `answer`; the value of its last line was taken")
+    message |= {"output": printed.getvalue(), "warnings": said[:MOST_WARNINGS]}
+    _send(message, request)
+
+
+def _send(message: dict[str, Any], request: Request) -> None:
+    import json
+
+    # measured here so that the parent need not read what it would throw away
+    if message["status"] == "ok" and len(json.dumps(message)) > request.limits.result_bytes:
+        limit = request.limits.result_bytes >> 20
+        message = {
+            "status": "too_big",
+            "error": f"The answer is larger than {limit} MB. Return only what was asked for.",
+            "output": message["output"],
+            "warnings": message["warnings"],
+        }
+    write_frame(_REPLY_FD, message)
+
+
+class NoAnswer(Exception):
+    """The program ran and left nothing."""
+
+
+def execute(tree: ast.Module, frames: dict[str, Any]) -> tuple[Any, bool]:
+    """The answer, and whether it is only the value of the last line."""
+    import numpy as np
+    import pandas as pd
+
+    scope: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__, "pd": pd, "np": np, **frames}
+    last: CodeType | None = None
+    if tree.body and isinstance(tree.body[-1], ast.Expr):
+        expression = ast.Expression(tree.body[-1].value)
+        tree = ast.Module(tree.body[:-1], tree.type_ignores)
+        last = compile(expression, FILE, "eval")
+    exec(compile(tree, FILE, "exec"), scope)
+    value = eval(last, scope) if last is not None else None
+    if "answer" in scope:
+        return scope["answer"], False
+    if value is None:
+        raise NoAnswer("The program did not set `answer`.")
+    return value, True
+
+
+def _is_row(series: Any, fields: Sequence[frozenset[str]]) -> bool:
+    """`frame.loc[i]` or `frame.iloc[i]`: the labels are columns, and the name is the row's label."""
+    labels = {str(label) for label in series.index}
+    if series.name is None or series.index.name is not None or not labels:
+        return False
+    return any(labels <= names and str(series.name) not in names for names in fields)
+
+
+def _warnings_said(caught: Sequence[warnings.WarningMessage]) -> list[str]:
+    said: list[str] = []
+    for warning in caught:
+        text = " ".join(str(warning.message).split())[:400]
+        line = f" (line {warning.lineno})" if warning.filename == FILE else ""
+        words = f"python: {warning.category.__name__}: {text}{line}"
+        if words not in said and not issubclass(warning.category, ResourceWarning):
+            said.append(words)
+    return said
+
+
+def lines_of(trace: TracebackType | None) -> list[int]:
+    """Lines of the program itself that the exception went through, outermost first."""
+    lines = []
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == FILE:
+            lines.append(trace.tb_lineno)
+        trace = trace.tb_next
+    return lines

@@ -1,0 +1,279 @@
+"""rowhop's side of the sandbox: starts the zygote, sends programs, reads what comes back."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rowhop.errors import SandboxUnavailable
+from rowhop.sandbox import landlock, seccomp, wire
+from rowhop.sandbox.boxfile import BoxFiles, memory_file
+from rowhop.sandbox.lockdown import LAYERS
+from rowhop.sandbox.run import DEFAULT, Limits, Run
+from rowhop.types import Program
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_START_SECONDS, _GRACE_SECONDS, _EVIDENCE_SECONDS = 60.0, 5.0, 2.0
+_MOST_BOXES = 200
+# run in the new interpreter before anything else: the parent's path, so that it finds the same packages
+_BOOT = (
+    "import sys,socket,json; s=socket.socket(fileno=int(sys.argv[1])); c=json.loads(s.recv(1<<20)); "
+    "sys.path[:]=c['path']; from rowhop.sandbox.zygote import start; start(s,c)"
+)
+_ENVIRONMENT = {
+    "HOME": "/nonexistent",
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "2",  # each arena reserves 64 MB of address space, which is what the memory limit counts
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
+
+
+class Zygote:
+    """One running zygote and the socket to it."""
+
+    def __init__(self, layers: tuple[str, ...]) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-B", "-c", _BOOT, str(theirs.fileno())],
+                env=_ENVIRONMENT,
+                cwd="/",
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C in the terminal does not reach it
+            )
+        self.socket = ours
+        ours.settimeout(_START_SECONDS)
+        path = [os.path.abspath(p) for p in sys.path if p and os.path.exists(p)]
+        try:
+            ours.send(json.dumps({"layers": layers, "path": path}).encode())
+            hello = ours.recv(1 << 16)
+        except OSError as error:
+            self.close()
+            raise SandboxUnavailable(f"The sandbox process did not start: {error}.") from error
+        if not hello:
+            self.close()
+            raise SandboxUnavailable(f"The sandbox process ended at its start (exit {self._process.returncode}).")
+        said = json.loads(hello)
+        if "failed" in said:
+            self.close()
+            raise SandboxUnavailable(f"The sandbox process could not be set up: {said['failed']}.")
+        self.layers: tuple[str, ...] = tuple(said["layers"])
+        ours.settimeout(_GRACE_SECONDS)
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def send(self, message: dict[str, Any], fds: list[int]) -> None:
+        socket.send_fds(self.socket, [json.dumps(message).encode()], fds)
+
+    def close(self) -> None:
+        self.socket.close()
+        self._process.kill()
+        self._process.wait()
+
+
+class Sandbox:
+    """Runs programs in locked-down children; safe to use from many threads, started when first needed.
+
+    `layers` leaves walls out (for tests and for `unsafe`); `total_memory_mb` caps what all programs that run at
+    the same time may use together: further ones wait.
+
+        with Sandbox() as sandbox:
+            run = sandbox.run(Program("python", "answer = len(orders)"), {"orders": table})
+    """
+
+    def __init__(
+        self, *, layers: tuple[str, ...] = LAYERS, total_memory_mb: int | None = None, unsafe: bool = False
+    ) -> None:
+        self._wanted = () if unsafe else layers
+        self._unsafe = unsafe
+        self._lock = threading.Lock()
+        self._zygote: Zygote | None = None
+        self._boxes = BoxFiles()
+        self._total_mb = total_memory_mb or _half_of_memory()
+        self._free_mb = self._total_mb
+        self._room = threading.Condition()
+        self._owner = os.getpid()
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        with self._lock:
+            if self._zygote is not None and os.getpid() == self._owner:
+                self._zygote.close()
+            self._zygote = None
+        self._boxes.close()
+
+    def layers(self) -> tuple[str, ...]:
+        """The walls that stand on this machine."""
+        return self._started().layers
+
+    def available(self) -> str:
+        """Empty, or the sentence that says why Python programs cannot be run safely here."""
+        try:
+            return "" if self._unsafe else _what_is_missing(self.layers())
+        except SandboxUnavailable as error:
+            return str(error)
+
+    def run(
+        self, program: Program, boxes: Mapping[str, pa.Table], limits: Limits = DEFAULT, *, evidence: bool = True
+    ) -> Run:
+        """Run one program over the BOXes. Raises SandboxUnavailable where that cannot be done safely."""
+        if program.language == "python" and (reason := self.available()):
+            raise SandboxUnavailable(reason)
+        used = _mentioned(program, boxes)
+        request = wire.Request(program.language, program.code, tuple(used), limits, evidence)
+        need = min(limits.memory_mb, self._total_mb)
+        with self._room:
+            self._room.wait_for(lambda: self._free_mb >= need)
+            self._free_mb -= need
+        begun = time.perf_counter()
+        try:
+            run = self._run(request, used)
+        finally:
+            with self._room:
+                self._free_mb += need
+                self._room.notify_all()
+        return replace(run, seconds=time.perf_counter() - begun)
+
+    def _started(self) -> Zygote:
+        with self._lock:
+            if self._owner != os.getpid():  # after a fork the socket belongs to the other process
+                self._owner, self._zygote = os.getpid(), None
+            if self._zygote is not None and not self._zygote.alive:
+                self._zygote.close()
+                self._zygote = None
+            if self._zygote is None:
+                self._zygote = Zygote(self._wanted)
+            return self._zygote
+
+    def _run(self, request: wire.Request, boxes: Mapping[str, pa.Table]) -> Run:
+        for attempt in (1, 2):
+            zygote = self._started()
+            reply, reply_end = os.pipe()
+            exit_pipe, exit_end = os.pipe()
+            request_file = memory_file(request.to_bytes())
+            try:
+                fds = [reply_end, exit_end, request_file, *(self._boxes.get(table) for table in boxes.values())]
+                zygote.send({"seconds": request.limits.wall_seconds}, fds)
+            except OSError:  # it died since the last run: once more with a new one
+                os.close(reply)
+                os.close(exit_pipe)
+                if attempt == 2:
+                    raise
+                zygote.close()
+                continue
+            finally:
+                for fd in (reply_end, exit_end, request_file):
+                    os.close(fd)
+            try:
+                return _Conversation(request, boxes, reply, exit_pipe).finish()
+            finally:
+                os.close(reply)
+                os.close(exit_pipe)
+        raise AssertionError("two attempts either return or raise")
+
+
+class _Conversation:
+    """Reading one child's frames and the zygote's report of its end."""
+
+    def __init__(self, request: wire.Request, boxes: Mapping[str, pa.Table], reply: int, exit_pipe: int) -> None:
+        self._request = request
+        self._sizes = {name: table.num_rows for name, table in boxes.items()}
+        self._reply, self._exit_pipe = reply, exit_pipe
+        self._buffer = bytearray()
+
+    def finish(self) -> Run:
+        limits = self._request.limits
+        first = self._frame(time.monotonic() + limits.wall_seconds + _GRACE_SECONDS)
+        report = self._report()
+        peak = float(report.get("peak_mb", 0.0))
+        if isinstance(first, dict):
+            try:
+                return replace(wire.read_run(first, limits), peak_mb=peak)
+            except wire.BadReply as error:
+                return Run("crash", error=f"The program's result could not be read ({error}).", peak_mb=peak)
+        if first == "too_big":
+            return Run("too_big", error="The program wrote more than a result may hold.", peak_mb=peak)
+        return replace(_end_without_reply(report, limits), peak_mb=peak)
+
+    def _frame(self, deadline: float) -> dict[str, Any] | str:
+        """A frame, or "end" or "too_big"."""
+        most = wire.largest_reply(self._request.limits)
+        while True:
+            try:
+                frame = wire.take_frame(self._buffer)
+            except wire.BadReply:
+                return {}
+            if frame is not None:
+                return frame
+            if len(self._buffer) > most:
+                return "too_big"
+            readable, _, _ = select.select([self._reply], [], [], max(deadline - time.monotonic(), 0))
+            chunk = os.read(self._reply, 1 << 20) if readable else b""
+            if not chunk:
+                return "end"
+            self._buffer += chunk
+
+    def _report(self) -> dict[str, Any]:
+        readable, _, _ = select.select([self._exit_pipe], [], [], _GRACE_SECONDS)
+        data = os.read(self._exit_pipe, 1 << 16) if readable else b""
+        return dict(json.loads(data)) if data else {}
+
+
+def _end_without_reply(report: dict[str, Any], limits: Limits) -> Run:
+    if not report:
+        return Run("crash", error="The sandbox process ended while the program ran.")
+    if report["timed_out"]:
+        return Run("timeout", error=f"The program ran longer than {limits.wall_seconds:g} seconds.")
+    if report["exit"] < 0 and report["cpu"] >= limits.cpu_seconds * 0.95:
+        return Run("timeout", error=f"The program computed longer than {limits.cpu_seconds} seconds.")
+    return Run("crash", error=f"The program's process ended without a result (exit {report['exit']}).")
+
+
+def _mentioned(program: Program, boxes: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """A BOX whose name does not stand in the program cannot be used by it."""
+    code = program.code.casefold()
+    used = {name: table for name, table in boxes.items() if name.casefold() in code}
+    if len(used) > _MOST_BOXES:
+        raise SandboxUnavailable(f"A program over {len(used)} BOXes cannot be run; {_MOST_BOXES} are the most.")
+    return used
+
+
+def _half_of_memory() -> int:
+    return max(int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2) >> 20, 512)
+
+
+def _what_is_missing(layers: tuple[str, ...]) -> str:
+    if "seccomp" not in layers or not seccomp.supported():
+        return (
+            "Python programs cannot be run safely here: the system has no seccomp for this processor. Use SQL programs."
+        )
+    if "namespaces" not in layers and not ("landlock" in layers and landlock.version()):
+        return (
+            "Python programs cannot be run safely here: the system denies both namespaces and Landlock. "
+            "Use SQL programs, or pass --unsafe-run to run Python without a sandbox."
+        )
+    return ""

@@ -1,0 +1,121 @@
+"""One SELECT over the BOXes by an in-memory DuckDB that can reach nothing else.
+
+Runs in the locked child; the engine's own lock is a second wall, and the only one where there is no sandbox.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING, Any
+
+from rowhop.sandbox.wire import Request, write_frame
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+_INT64 = 1 << 63
+
+
+def connect(memory_mb: int) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "threads": 2,
+            "memory_limit": f"{max(memory_mb * 6 // 10, 64)}MB",
+            "autoload_known_extensions": False,
+            "autoinstall_known_extensions": False,
+            "allow_community_extensions": False,
+            "python_enable_replacements": False,
+        },
+    )
+    connection.execute("SET temp_directory = ''")  # never onto the disk
+    connection.execute("SET enable_external_access = false")
+    return connection
+
+
+def run(request: Request, tables: dict[str, pa.Table], reply_fd: int) -> None:
+    import duckdb
+
+    from rowhop.sandbox.child import memory_words
+
+    try:
+        statements = duckdb.extract_statements(request.code)
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            found = ", ".join(str(s.type).rpartition(".")[2] for s in statements) or "nothing"
+            raise _Refused(f"Only one SELECT statement is allowed, this is: {found}.")
+        connection = connect(request.limits.memory_mb)
+        for name, table in tables.items():
+            connection.register(name, table)
+        connection.execute("SET lock_configuration = true")
+        table = connection.sql(request.code).to_arrow_table()
+        message = {"status": "ok", "shape": "frame", "columns": columns_of(table)}
+    except (duckdb.OutOfMemoryException, MemoryError):
+        message = {"status": "memory", "error": memory_words(request)}
+    except _Refused as error:
+        message = {"status": "error", "error": str(error)}
+    except duckdb.Error as error:
+        message = describe(error, request.code, tables)
+    _send(message, request, reply_fd)
+
+
+class _Refused(Exception):
+    pass
+
+
+def _send(message: dict[str, Any], request: Request, reply_fd: int) -> None:
+    import json
+
+    if len(json.dumps(message)) > request.limits.result_bytes:
+        limit = request.limits.result_bytes >> 20
+        message = {
+            "status": "too_big",
+            "error": f"The answer is larger than {limit} MB. Select only what was asked for.",
+        }
+    write_frame(reply_fd, message)
+
+
+def columns_of(table: pa.Table) -> list[dict[str, Any]]:
+    """A result without going through pandas, which would turn numbers with gaps into floats."""
+    import pyarrow as pa
+
+    from rowhop.sandbox import values
+
+    columns = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        kind = column.type
+        if pa.types.is_decimal(kind):
+            # DuckDB sums integers into 128 bits; as many digits as a double holds are enough for the rest
+            whole = kind.scale == 0
+            column = column.cast(pa.int64(), safe=True) if whole and _fits(column) else column.cast(pa.float64())
+        elif pa.types.is_date(kind):
+            days = column.cast(pa.int32()).to_pylist()
+            columns.append({"name": name, "kind": "date32", "values": days})
+            continue
+        columns.append(values.plain_column(name, column.to_pylist()))
+    return columns
+
+
+def _fits(column: pa.ChunkedArray) -> bool:
+    import pyarrow.compute as pc
+
+    if column.null_count == len(column):
+        return True
+    low, high = pc.min_max(column).as_py().values()
+    return bool(low >= -_INT64 and high < _INT64)
+
+
+def describe(error: duckdb.Error, code: str, tables: dict[str, pa.Table]) -> dict[str, Any]:
+    text = str(error).split("\n\nLINE ")[0].strip()
+    place = re.search(r"LINE (\d+):", str(error))
+    line = int(place.group(1)) if place else 0
+    missing = re.search(r'Referenced column "([^"]+)" not found', text)
+    if missing and "Candidate bindings" not in text:
+        names = [c for t in tables.values() for c in t.column_names]
+        near = difflib.get_close_matches(missing.group(1), names, n=5)
+        text += f" Nearest columns: {', '.join(near)}" if near else ""
+    text = " ".join(text.split()) + (f" (line {line})" if line else "")
+    return {"status": "error", "error": text[:4_000], "line": line}
