@@ -1,0 +1,1 @@
+"""Measuring answers: benchmarks, metrics that agree with the official evaluators, a resumable runner, reports."""
