@@ -104,7 +104,7 @@ class Session:
         return Question(text, tuple(topics), context="\n".join(context))
 
     def prompt(self, question: str, *, topics: Sequence[str] = ()) -> tuple[Message, ...]:
-        """The exact messages of the first call; nothing is sent. Raises ConfigError where a method has no such thing."""
+        """The exact messages of the first call; nothing is sent. Raises ConfigError where a method has none."""
         shown = getattr(self._agent, "prompt", None)
         if shown is None:
             raise ConfigError(

@@ -75,11 +75,11 @@ def _sheet_row(sheet: object, number: int, row: Sequence[Value]) -> None:
         cell = sheet.cell(row=number, column=column)  # type: ignore[attr-defined]
         if isinstance(value, str):
             # The type is set by hand: openpyxl would take "=…" for a formula. A workbook holds no control characters.
-            cell.set_explicit_value(clean(value), "s")
+            cell.value, cell.data_type = clean(value), "s"
             cell.quotePrefix = value.startswith(_FORMULA)
         elif isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**15:
             # A workbook's numbers are doubles: a long id would lose its last digits.
-            cell.set_explicit_value(str(value), "s")
+            cell.value, cell.data_type = str(value), "s"
         else:
             cell.value = value
 
