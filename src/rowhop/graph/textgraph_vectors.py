@@ -6,6 +6,7 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class Vectors:
             else np.zeros(shape, np.float32)
         )
         self._folder = folder
-        self._index: object | None = None
+        self._index: Any = None
 
     def of(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(positions that have a vector, their vectors)."""
@@ -73,7 +74,7 @@ class Vectors:
                     index.add(np.arange(i, min(i + 50_000, len(self.rows))), np.asarray(self.data[i : i + 50_000]))
                 index.save(str(path))
             self._index = index
-        found = self._index.search(query, k)  # type: ignore[attr-defined]
+        found = self._index.search(query, k)
         return [(int(self.rows[int(key)]), 1.0 - float(d)) for key, d in zip(found.keys, found.distances, strict=True)]
 
 
