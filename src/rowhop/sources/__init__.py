@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from rowhop.box import BoxSet
+from rowhop.errors import SourceError
 from rowhop.types import Caution
 
 if TYPE_CHECKING:
@@ -73,3 +76,147 @@ class Source(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+TABLE_FILES = frozenset(
+    {".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson", ".xlsx", ".xlsm", ".xls", ".ods", ".parquet"}
+    | {".arrow", ".feather", ".ipc"}
+)
+DATABASE_FILES = frozenset({".sqlite", ".sqlite3", ".db", ".db3", ".duckdb", ".ddb"})
+GRAPH_FILES = frozenset({".ttl", ".nt", ".nq", ".trig", ".rdf", ".owl", ".jsonld"})
+DATABASE_URLS = ("postgresql://", "postgres://", "mysql://", "mariadb://", "sqlite://", "duckdb://")
+
+SUPPORTED = (
+    "files (CSV, TSV, JSON, JSON Lines, Excel, ODS, Parquet, Arrow, also compressed with gzip), folders of such files, "
+    "SQLite and DuckDB files, postgresql:// and mysql:// URLs, pandas and polars frames, Arrow tables"
+)
+
+
+def open_source(spec: object, reading: Reading | None = None, name: str | None = None) -> Source:
+    """A path, a database URL, a frame, a mapping of names to frames, or something that is a Source already.
+
+    Raises SourceError with one sentence on what is wrong with `spec`, SourceUnavailable for a server that is down.
+    """
+    if isinstance(spec, str | os.PathLike):
+        return _open_named(os.fspath(spec), reading or Reading(), name)
+    if all(hasattr(spec, method) for method in ("boxes", "load", "fingerprint")):
+        return spec  # type: ignore[return-value]
+    if isinstance(spec, Mapping):
+        from rowhop.sources.collection import Collection
+
+        return Collection([open_source(frame, reading, str(key)) for key, frame in spec.items()], name or "frames")
+    if type(spec).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow"):
+        from rowhop.sources.tables import open_frame
+
+        return open_frame(spec, name or "frame")
+    raise SourceError(f"A {type(spec).__name__} cannot be opened as a source. It may be: {SUPPORTED}.")
+
+
+def open_sources(specs: Sequence[object], reading: Reading | None = None) -> Source:
+    """One source, or several as one. BOX names that occur twice get their source's name added."""
+    if not specs:
+        raise SourceError(f"No source was given. It may be: {SUPPORTED}.")
+    if len(specs) == 1:
+        return open_source(specs[0], reading)
+    from rowhop.sources.collection import Collection
+
+    return Collection([open_source(spec, reading) for spec in specs])
+
+
+def _open_named(text: str, reading: Reading, name: str | None) -> Source:
+    scheme = text.partition("://")[0].lower() if "://" in text else ""
+    if scheme:
+        return _open_url(text, name)
+    path = Path(text).expanduser()
+    if path.is_dir():
+        return _open_folder(path, reading, name)
+    if not path.exists():
+        raise SourceError(_no_such_file(path))
+    if not path.is_file():
+        raise SourceError(f"{path} is not a file that can be read again (a pipe or device); save it to a file first.")
+    suffix = path.suffix.lower()
+    kind = database_kind(path)
+    if kind == "duckdb":
+        from rowhop.sources.duck import DuckSource
+
+        return DuckSource(path, name)
+    if kind == "sqlite" or suffix in DATABASE_FILES:
+        from rowhop.sources.sqlite import SqliteSource
+
+        return SqliteSource(path, name)
+    if suffix in GRAPH_FILES:
+        return _open_graph(text)
+    from rowhop.sources.tables import open_table
+
+    return open_table(path, reading)
+
+
+def _open_url(text: str, name: str | None) -> Source:
+    low = text.lower()
+    if low.startswith(("sqlite://", "duckdb://")):
+        file = text.partition("://")[2]
+        # as in SQLAlchemy: three slashes for a path from here, four for one from the root
+        return open_source(file[1:] if file.startswith("/") else file, name=name)
+    if low.startswith(DATABASE_URLS):
+        from rowhop.sources.servers import open_server
+
+        return open_server(text, name)
+    if low.startswith("file://"):
+        from urllib.parse import unquote, urlsplit
+
+        return open_source(unquote(urlsplit(text).path), name=name)
+    if low.startswith(("http://", "https://")):
+        return _open_graph(text)
+    scheme = text.partition("://")[0]
+    raise SourceError(f"Sources of the kind {scheme}:// are not known. A source may be: {SUPPORTED}.")
+
+
+def _open_graph(text: str) -> Source:
+    raise SourceError(
+        f"{text.partition('?')[0]} is a graph, which is opened by another road. Here may be: {SUPPORTED}."
+    )
+
+
+def _open_folder(path: Path, reading: Reading, name: str | None) -> Source:
+    from rowhop.sources.collection import Collection
+
+    if any(f.stem in ("nodes", "edges") and f.is_file() for f in path.iterdir()):
+        return _open_graph(str(path))
+    members, cautions = [], []
+    for file in sorted(path.iterdir()):
+        if file.name.startswith((".", "~$")) or file.is_dir():
+            continue
+        if file.suffix.lower() == ".gz":
+            known = Path(file.stem).suffix.lower() in TABLE_FILES
+        else:
+            known = file.suffix.lower() in TABLE_FILES | DATABASE_FILES or database_kind(file) != ""
+        if known:
+            members.append(open_source(file, reading))
+        else:
+            cautions.append(
+                Caution("file_skipped", f"{file.name} was skipped: it is no table or database that is known.")
+            )
+    if not members:
+        raise SourceError(f"The folder {path} holds no file that can be opened. A source may be: {SUPPORTED}.")
+    return Collection(members, name or path.name, cautions)
+
+
+def database_kind(path: Path) -> Literal["", "sqlite", "duckdb"]:
+    """By the first bytes, whatever the file is called."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(16)
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {error.strerror or error}.") from None
+    if head.startswith(b"SQLite format 3\0"):
+        return "sqlite"
+    return "duckdb" if head[8:12] == b"DUCK" else ""
+
+
+def _no_such_file(path: Path) -> str:
+    from rowhop.sources.naming import nearest
+
+    if not path.parent.is_dir():
+        return f"There is no file or folder {path}, and no folder {path.parent}."
+    near = nearest(path.name, [p.name for p in path.parent.iterdir()])
+    return f"There is no file or folder {path}." + (f" Did you mean {near}?" if near else "")

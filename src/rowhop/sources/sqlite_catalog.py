@@ -1,0 +1,76 @@
+"""The catalogue of a SQLite file: its tables and views with what is in their first rows, their keys."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from typing import Any
+
+from rowhop.box import Column
+from rowhop.sources import cells
+from rowhop.sources.databases import SAMPLE_ROWS, Catalog, Table, catalog, typed_alike
+
+PROBE_ROWS = 50_000  # rows up to which a text column of numbers or dates is looked at whole
+
+
+def read_catalog(connection: sqlite3.Connection, source: str, count: bool) -> Catalog:
+    tables = []
+    listing = "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT GLOB 'sqlite_*'"
+    for name, kind in connection.execute(listing).fetchall():
+        table = _read_table(connection, name, kind == "view", count)
+        if table is not None:
+            tables.append(table)
+    return catalog(typed_alike(tables), source)
+
+
+def _read_table(connection: sqlite3.Connection, name: str, view: bool, count: bool) -> Table | None:
+    """None for a view that refers to what is no longer there, and for a virtual table of a module that we lack."""
+    try:
+        info = connection.execute(f"PRAGMA table_xinfo({quoted(name)})").fetchall()
+        rows = connection.execute(f"SELECT * FROM {quoted(name)} LIMIT {SAMPLE_ROWS}").fetchall()
+        total = None
+        if count and not view:
+            total = connection.execute(f"SELECT count(*) FROM {quoted(name)}").fetchone()[0]
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error) or "busy" in str(error):
+            raise
+        return None
+    visible = [row for row in info if row[6] != 1]  # 1: hidden columns of virtual tables
+    columns: list[Column] = []
+    for position, (_, column, declared, not_null, _, _, _) in enumerate(visible):
+        found = [row[position] for row in rows]
+        dtype, parsed_from = cells.find_type(declared or "", found)
+        shown = cells.samples(found, cells.sample_of(dtype))
+        columns.append(Column(column, dtype, shown, parsed_from=parsed_from, nullable=not not_null))
+    if total is not None and SAMPLE_ROWS < total <= PROBE_ROWS:
+        columns = [_probed(connection, name, c) if c.parsed_from else c for c in columns]
+    keys = tuple(row[1] for row in sorted((r for r in visible if r[5]), key=lambda r: r[5]))
+    return Table((name,), tuple(columns), keys, _read_foreign(connection, name), view, total)
+
+
+def _probed(connection: sqlite3.Connection, table: str, column: Column) -> Column:
+    """A text column of numbers or dates by its first rows, looked at in all rows by SQLite: text after all, or not."""
+    name = quoted(column.name)
+    if column.dtype in ("integer", "number"):
+        odd = f"({name} GLOB '*[^0-9.-]*' OR {name} GLOB '0[0-9]*')"
+    else:
+        odd = f"{name} NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'"
+    marks = ", ".join(f"'{m}'" for m in cells.MISSING)
+    sql = f"SELECT 1 FROM {quoted(table)} WHERE {odd} AND lower(trim({name})) NOT IN ({marks}) LIMIT 1"
+    if connection.execute(sql).fetchone() is None:
+        return column
+    return replace(column, dtype="text", parsed_from="", samples=tuple(str(s) for s in column.samples))
+
+
+def _read_foreign(connection: sqlite3.Connection, name: str) -> tuple[Any, ...]:
+    groups: dict[int, tuple[str, list[str], list[str]]] = {}
+    for number, _, to_table, field, to_field, *_ in connection.execute(f"PRAGMA foreign_key_list({quoted(name)})"):
+        _, fields, to_fields = groups.setdefault(number, (to_table, [], []))
+        fields.append(field)
+        if to_field is not None:
+            to_fields.append(to_field)
+    return tuple((tuple(f), (to,), tuple(t)) for _, (to, f, t) in sorted(groups.items(), reverse=True))
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
