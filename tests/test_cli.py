@@ -18,7 +18,7 @@ ROWHOP = [sys.executable, "-c", "from rowhop.cli import main; main()"]
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["ask"], "Missing argument"),
+        (["ask"], "Missing argument 'QUESTION'"),
         (["ask", "t.csv", "  "], "The question is empty"),
         (["ask", "t.csv"], "A question is missing"),
         (["ask", "How many?", "t.csv"], 'The question comes last: rowhop ask t.csv "How many?"'),

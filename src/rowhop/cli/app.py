@@ -22,6 +22,7 @@ from rowhop.cli.options import (
     Replace,
     Samples,
     Share,
+    Sources,
     Topic,
     TraceFile,
     UnsafeRun,
@@ -63,13 +64,10 @@ def _help_if_alone(context: typer.Context) -> None:
 
 @app.command()
 def ask(
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="[SOURCE]... QUESTION",
-            help="Files, folders, database URLs, names from rowhop.toml, or - for stdin; the question comes last.",
-            show_default=False,
-        ),
+    sources: Sources = None,
+    *,
+    question: Annotated[
+        str, typer.Argument(metavar="QUESTION", help="In plain language, in quotes.", show_default=False)
     ],
     model: Model = None,
     method: Method = None,
@@ -100,17 +98,12 @@ def ask(
     show = asking.Wish(
         json=json, out=out, replace=replace, trace=trace, dry_run=dry_run, topics=tuple(topic or ()), choose=choose
     )
-    return asking.ask(words, given, show)
+    return asking.ask(sources or [], question, given, show)
 
 
 @app.command()
 def chat(
-    sources: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[SOURCE]...", help="As for ask; without any, those of rowhop.toml.", show_default=False
-        ),
-    ] = None,
+    sources: Sources = None,
     model: Model = None,
     method: Method = None,
     language: Language = None,
@@ -132,12 +125,7 @@ def chat(
 
 @app.command()
 def show(
-    sources: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[SOURCE]...", help="As for ask; without any, those of rowhop.toml.", show_default=False
-        ),
-    ] = None,
+    sources: Sources = None,
     rows: Annotated[
         int, typer.Option("--rows", min=0, metavar="N", help="Also print the first N rows of each table.")
     ] = 0,

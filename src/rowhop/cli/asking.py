@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,14 +35,14 @@ class Wish:
     choose: int | None = None
 
 
-def ask(words: Sequence[str], settings: Settings, wish: Wish) -> int:
+def ask(sources: Sequence[str], question: str, settings: Settings, wish: Wish) -> int:
     """Returns the exit code that the answer's status stands for."""
     from rowhop.front import Session
 
-    sources, question = split(words, known=settings.sources)
+    check(sources, question, settings.sources)
     if wish.out:
         files.check(wish.out, wish.replace)
-    with piped(sources) as sources, Session(sources, settings=settings, sends=not wish.dry_run) as session:
+    with piped(sources) as named, Session(named, settings=settings, sends=not wish.dry_run) as session:
         if wish.dry_run:
             return _prompt(session, question, wish)
         for caution in session.source.cautions:
@@ -58,16 +58,15 @@ def ask(words: Sequence[str], settings: Settings, wish: Wish) -> int:
         return answers.CODES[answer.status]
 
 
-def split(words: Sequence[str], known: object = ()) -> tuple[list[str], str]:
-    """Sources and question; the question is the last word. Raises ConfigError for what is surely meant otherwise."""
-    *sources, question = words
+def check(sources: Sequence[str], question: str, known: Container[str] = ()) -> None:
+    """Raises ConfigError where a source stands in the question's place, or nothing does."""
     if not question.strip():
         raise ConfigError('The question is empty. Ask something, e.g. "How many rows are there?"')
-    if _exists(question) or (known and question in known):  # type: ignore[operator]
+    if _exists(question) or question in known:
         if sources and not any(_exists(s) or "://" in s for s in sources):
             raise ConfigError(f'The question comes last: rowhop ask {question} "{sources[0]}"')
-        raise ConfigError(f'A question is missing: rowhop ask {" ".join(words)} "How many rows are there?"')
-    return sources, question
+        named = " ".join((*sources, question))
+        raise ConfigError(f'A question is missing: rowhop ask {named} "How many rows are there?"')
 
 
 @contextmanager

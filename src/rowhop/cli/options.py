@@ -13,6 +13,14 @@ from rowhop.errors import ConfigError
 if TYPE_CHECKING:
     from rowhop.config import Settings
 
+Sources = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="SOURCE",
+        help="Files, folders, database URLs, names from rowhop.toml, or - for stdin. Without any: all of rowhop.toml.",
+        show_default=False,
+    ),
+]
 Model = Annotated[
     str | None,
     typer.Option(
