@@ -1,4 +1,4 @@
-"""Documentation that cannot drift: generated parts are current, commands and prompts are accounted for, examples run."""
+"""Documentation that cannot drift: generated parts are current, commands and prompts are used, examples run."""
 
 from __future__ import annotations
 
