@@ -39,11 +39,12 @@ def unique(name: str, used: Iterable[str], suffix: str = "") -> str:
     return f"{name}_{number}"
 
 
-def nearest(name: str, names: Sequence[str]) -> str | None:
-    """The existing name that was probably meant, None when nothing is near."""
+def nearest(name: str, names: Sequence[str], whole: bool = False) -> str | None:
+    """The existing name that was probably meant, None when nothing is near. `whole`: a part in common is not enough."""
     from rapidfuzz import fuzz, process, utils
 
-    found = process.extractOne(name, names, scorer=fuzz.WRatio, processor=utils.default_process, score_cutoff=72)
+    scorer = fuzz.ratio if whole else fuzz.WRatio
+    found = process.extractOne(name, names, scorer=scorer, processor=utils.default_process, score_cutoff=72)
     return str(found[0]) if found else None
 
 

@@ -143,7 +143,7 @@ def _check_function(node: exp.Func, dialect: str) -> None:
     instead = INSTEAD[dialect].get(name)
     if not instead and any(name.lower() in allowed for name in names):
         return
-    near = None if instead else nearest(name, sorted(allowed))
+    near = None if instead else nearest(name, sorted(allowed), whole=True)
     hint = f" Use {instead}." if instead else f" Did you mean {near}?" if near else ""
     raise ReplyError(f"Function {name} is not available here ({_engine(dialect)} SQL).{hint}")
 

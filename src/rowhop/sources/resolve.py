@@ -15,6 +15,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from rowhop.errors import ReplyError
 from rowhop.sources.naming import listed, missing, nearest
+from rowhop.sources.quoting import meant_as_text
 
 if TYPE_CHECKING:
     from rowhop.sources.readonly import Relation
@@ -179,7 +180,7 @@ class _Resolver:
                     if not table or name == table:
                         found.update(source.columns)
                         is_open = is_open or source.open
-                is_open = is_open or bool(set(item.args) & {"except_", "replace", "rename", "except"})
+                is_open = is_open or any(item.args.get(change) for change in ("except_", "replace", "rename"))
             elif isinstance(item, exp.Column):
                 found[item.name.lower()] = item.this
             else:
@@ -212,7 +213,7 @@ class _Resolver:
                         source, holders[0].columns[low].name if source is holders[0] else source.columns[low].name
                     )
                 return None
-            if low in aliases or any(s.open for s in sources.values()) or not sources:
+            if low in aliases or any(s.open for s in sources.values()):
                 return None
             if low in ROW_IDS[self.dialect] and any(s.relation for s in sources.values()):
                 return None
@@ -221,7 +222,8 @@ class _Resolver:
                 if source.relation:
                     self.used[source.relation.box.name].add("*")
                 return None
-        if self._is_text(scope, column):
+        names = [n for level in _outward(scope) for s in self._sources(level).values() for n in s.columns]
+        if meant_as_text(column, names):
             column.replace(exp.Literal.string(column.name))
             return None
         raise ReplyError(self._unknown(scope, column.name))
@@ -268,24 +270,6 @@ class _Resolver:
         ]
         return found[0] if len(found) == 1 else None
 
-    def _is_text(self, scope: Scope, column: exp.Column) -> bool:
-        """`country = "France"`: a double-quoted word compared with a column, near to no column's name, is a text."""
-        if not column.this.quoted:
-            return False
-        parent = column.parent
-        value = isinstance(parent, exp.EQ | exp.NEQ | exp.Like | exp.ILike | exp.GT | exp.GTE | exp.LT | exp.LTE)
-        value = value and parent.expression is column and not isinstance(parent.this, exp.Literal)
-        value = value or (isinstance(parent, exp.In) and parent.this is not column)
-        value = value or (isinstance(parent, exp.Between) and parent.this is not column)
-        if not value:
-            return False
-        from rapidfuzz.fuzz import ratio
-
-        compared = parent.this.name.lower() if isinstance(parent.this, exp.Column) else ""
-        names = [n for level in _outward(scope) for s in self._sources(level).values() for n in s.columns]
-
-        return not any(ratio(column.name.lower(), n) > 80 for n in names if n != compared)
-
     def _not_in(self, source: _From, column: exp.Column) -> str:
         names = [i.name for i in source.columns.values()]
         what = "table" if source.relation else "subquery"
@@ -297,9 +281,11 @@ class _Resolver:
         sources = list(self._sources(scope).values())
         real = [s for s in sources if s.relation]
         names = [i.name for s in sources for i in s.columns.values()]
-        if len(sources) == 1:
+        if not sources:
+            text = f"No column '{name}' here: this SELECT has no FROM, or the name is none that it gives."
+        elif len(sources) == 1:
             s = sources[0]
-            where = f"table '{s.relation.box.name}'" if s.relation else f"'{s.name.name if s.name else ''}'"
+            where = f"table '{s.relation.box.name}'" if s.relation else "the subquery"
             text = missing("column", name, names, where)
         else:
             has = "; ".join(
@@ -356,13 +342,17 @@ def _alias_columns(query: exp.Expression) -> list[exp.Identifier]:
 
 
 def _aliases(scope: Scope, column: exp.Column) -> set[str]:
-    """Names that the scope's own select list gives, which later clauses may use."""
+    """Names that the scope's own select list gives, which other clauses may use; not one given to `column` itself."""
     query = scope.expression
-    while isinstance(query, exp.SetOperation):
-        query = query.this
+    if isinstance(query, exp.SetOperation):
+        return {name.lower() for name in query.named_selects}
     if not isinstance(query, exp.Select):
         return set()
-    return {name.lower() for name in query.named_selects if name} - {""}
+    given = {id(item): item.alias.lower() for item in query.selects if isinstance(item, exp.Alias)}
+    node: exp.Expression | None = column
+    while node is not None and id(node) not in given:
+        node = node.parent
+    return {alias for key, alias in given.items() if node is None or key != id(node)}
 
 
 def _lower(parts: Sequence[str]) -> tuple[str, ...]:
