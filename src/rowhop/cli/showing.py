@@ -11,7 +11,6 @@ from rowhop.box import Box, BoxSet, Column
 from rowhop.cli import screen
 from rowhop.cli.answers import grid
 from rowhop.cli.asking import piped
-from rowhop.types import Value
 
 if TYPE_CHECKING:
     from rowhop.config import Settings
@@ -70,12 +69,9 @@ def _type(box: Box, column: Column) -> str:
 
 
 def _samples(column: Column) -> str:
-    text = ", ".join(screen.one_line(_said(v), 30) for v in column.samples)
-    return f"{text}  (written as {screen.one_line(column.parsed_from, 30)})" if column.parsed_from else text
-
-
-def _said(value: Value) -> str:
-    return screen.shown(value)
+    said = [screen.one_line(screen.shown(v), 30) for v in column.samples]
+    written = screen.one_line(column.parsed_from, 30)
+    return ", ".join(said) + (f"  (written as {written})" if written and written not in said else "")
 
 
 def _rows(source: Source, box: Box, count: int) -> None:
