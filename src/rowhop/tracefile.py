@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, is_dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -31,7 +32,7 @@ def answer_json(answer: object) -> dict[str, Any]:
     """An Answer as plain JSON values; its trace is not part of it."""
     if not is_dataclass(answer) or isinstance(answer, type):
         return {}
-    return asdict(replace(answer, trace=None))  # type: ignore[call-arg]
+    return asdict(replace(answer, trace=None))
 
 
 def write(path: Path, header: Header, steps: Sequence[Step], answer: object, error: str) -> None:
@@ -45,7 +46,8 @@ def write(path: Path, header: Header, steps: Sequence[Step], answer: object, err
         part.write_text("\n".join(lines) + "\n", encoding="utf-8")
         os.replace(part, path)
     except OSError as error_:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()
         raise SourceError(f"The trace could not be written to {path}: {error_.strerror}.") from error_
 
 
