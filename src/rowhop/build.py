@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from rowhop import config
 from rowhop.errors import ConfigError
+from rowhop.graph import Graph
 from rowhop.models import ChatModel, Completion, Embedder, Listen, Message, Options
 from rowhop.sources import Reading, Source
 from rowhop.trace import Budget
@@ -19,20 +20,21 @@ if TYPE_CHECKING:
     from rowhop.config import Settings, SourceSettings
     from rowhop.memory import Memory
 
+# What questions are asked over.
+Knowledge = Source | Graph
+
 # What `auto` means for each kind of source.
 _AUTO = {"table": "pandora", "database": "pandora", "graph": "ppoga", "text graph": "pasemiqa"}
 
 
-def is_source(thing: object) -> bool:
-    """Whether it is an opened Source already (and not a path, URL or frame)."""
-    return all(hasattr(thing, name) for name in ("boxes", "load", "written", "fingerprint"))
+def is_open(thing: object) -> bool:
+    """Whether it is a Source or a Graph already (and not a path, URL or frame)."""
+    return hasattr(thing, "fingerprint") and (is_source(thing) or is_graph(thing))
 
 
-def source(specs: object, settings: Settings) -> Source:
-    """One Source over everything named. Names from `rowhop.toml` come first, then paths and URLs."""
-    from rowhop.sources import open_source, open_sources
-
-    if is_source(specs):
+def opened(specs: object, settings: Settings) -> Knowledge:
+    """Everything named, as one Source or one Graph. Names from `rowhop.toml` come first, then paths and URLs."""
+    if is_open(specs):
         return specs  # type: ignore[return-value]
     listed: list[Any] = list(specs) if isinstance(specs, list | tuple) else [specs]
     if not listed:
@@ -42,24 +44,75 @@ def source(specs: object, settings: Settings) -> Source:
             "No source was named. Name a file, a folder or a database URL before the question, e.g. "
             'rowhop ask orders.csv "How many orders?"'
         )
-    opened: list[Any] = []
+    named = {one: settings.sources[one] for one in listed if isinstance(one, str) and one in settings.sources}
+    places = [named[one].path if isinstance(one, str) and one in named else one for one in listed]
+    places = [config.expand(one, os.environ) if isinstance(one, str) else one for one in places]
+    graphs = [_is_graph(place, settings) for place in places]
+    if all(graphs):
+        return _graph(places, settings)
+    if any(graphs):
+        raise ConfigError("A graph and tables cannot be asked together; ask them one after the other.")
+    return _source([(place, named.get(one), one) for place, one in zip(places, listed, strict=True)], settings)
+
+
+def is_source(over: object) -> TypeGuard[Source]:
+    return hasattr(over, "boxes")
+
+
+def is_graph(over: object) -> TypeGuard[Graph]:
+    return hasattr(over, "follow")
+
+
+def kind(over: Knowledge) -> str:
+    """table, database, graph or text graph."""
+    if is_source(over):
+        return over.kind
+    return "text graph" if hasattr(over, "search") else "graph"
+
+
+def _source(parts: Sequence[tuple[Any, SourceSettings | None, Any]], settings: Settings) -> Source:
+    from rowhop.sources import open_source, open_sources
+
+    ready: list[Source] = []
     try:
-        for spec in listed:
-            named = settings.sources.get(spec) if isinstance(spec, str) else None
-            if is_source(spec):
-                opened.append(spec)
-            elif named is not None:
-                opened.append(open_source(config.expand(named.path, os.environ), _reading(settings, named), spec))
-            elif isinstance(spec, str):
-                opened.append(open_source(config.expand(spec, os.environ), _reading(settings)))
-            else:
-                opened.append(open_source(spec, _reading(settings)))
-        return opened[0] if len(opened) == 1 else open_sources(opened)
+        for place, named, label in parts:
+            ready.append(open_source(place, _reading(settings, named), label if named else None))
+        return ready[0] if len(ready) == 1 else open_sources(ready)
     except BaseException:
-        for one in opened:
-            if one not in listed:
+        for one, (place, _, _) in zip(ready, parts, strict=False):
+            if one is not place:
                 one.close()
         raise
+
+
+def _is_graph(place: Any, settings: Settings) -> bool:
+    from rowhop.sources import GRAPH_FILES
+
+    if not isinstance(place, str | Path):
+        return is_graph(place)
+    text = str(place).lower()
+    if text.startswith(("http://", "https://")):
+        return True
+    path = Path(place)
+    if path.is_dir():
+        return {"nodes", "edges"} <= {f.name.partition(".")[0] for f in path.iterdir()}
+    # A file of plain triples looks like any table; asking it by a method for graphs says what it is.
+    return Path(text.removesuffix(".gz")).suffix in GRAPH_FILES or settings.ask.method in ("ppoga", "pasemiqa")
+
+
+def _graph(places: Sequence[Any], settings: Settings) -> Graph:
+    first = str(places[0])
+    if is_open(places[0]) and len(places) == 1:
+        return places[0]  # type: ignore[no-any-return]
+    if Path(first).is_dir() and len(places) == 1:
+        from rowhop.graph.textgraph import open_textgraph
+
+        return open_textgraph(first, settings.cache_folder, embedder(settings))
+    if "://" in first:
+        raise ConfigError("SPARQL endpoints are not there yet; ask a file of triples.")
+    from rowhop.graph.rdf import open_files
+
+    return open_files([Path(p) for p in places], settings.cache_folder)
 
 
 def notes(settings: Settings) -> str:
@@ -97,7 +150,7 @@ def is_remote(settings: Settings) -> bool:
     return bool(name) and name not in weights.NAMES and not _is_file(name) and not name.startswith("replay:")
 
 
-def chat_model(settings: Settings, over: Source, *, sends: bool = True) -> ChatModel:
+def chat_model(settings: Settings, over: Knowledge, *, sends: bool = True) -> ChatModel:
     """The model that settings name, behind the reply cache. Fetches weights when they are not there yet."""
     name = settings.model.name or config.EMBEDDED
     remote = is_remote(settings)
@@ -133,20 +186,23 @@ def budget(settings: Settings, model: ChatModel) -> Budget:
     return settings.budget.budget()
 
 
-def method(settings: Settings, over: Source) -> str:
+def method(settings: Settings, over: Knowledge) -> str:
     """The method that is meant, for this kind of source. Raises ConfigError where it cannot read the source."""
     asked = settings.ask.method
-    chosen = _AUTO[over.kind] if asked == "auto" else asked
+    chosen = _AUTO[kind(over)] if asked == "auto" else asked
     if chosen not in _AGENTS:
         raise ConfigError(f"The method {chosen} is not there yet. There are: {', '.join(_AGENTS)}.")
+    if kind(over) not in _READS[chosen]:
+        able = ", ".join(name for name, kinds in _READS.items() if kind(over) in kinds) or "none yet"
+        raise ConfigError(f"The method {chosen} does not read a {kind(over)}. For {over.name} there is: {able}.")
     return chosen
 
 
-def agent(name: str, model: ChatModel, over: Source, settings: Settings, notes: str) -> Agent:
+def agent(name: str, model: ChatModel, over: Knowledge, settings: Settings, notes: str) -> Agent:
     return _AGENTS[name](model, over, settings, notes)
 
 
-def _pandora(model: ChatModel, over: Source, settings: Settings, notes: str) -> Agent:
+def _pandora(model: ChatModel, over: Knowledge, settings: Settings, notes: str) -> Agent:
     from rowhop.agents.pandora.agent import Pandora, PandoraSettings
 
     by = embedder(settings)
@@ -166,8 +222,9 @@ def _pandora(model: ChatModel, over: Source, settings: Settings, notes: str) -> 
     return Pandora(model, over, memory(settings, by), by, chosen)
 
 
-# One place per method: how it is put together.
-_AGENTS: dict[str, Callable[[ChatModel, Source, Settings, str], Agent]] = {"pandora": _pandora}
+# One place per method: what it reads, and how it is put together.
+_READS = {"pandora": ("table", "database")}
+_AGENTS: dict[str, Callable[[ChatModel, Knowledge, Settings, str], Agent]] = {"pandora": _pandora}
 
 
 def _endpoint(name: str, settings: Settings) -> ChatModel:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Self
 from rowhop import build, config
 from rowhop.errors import BudgetSpent, ConfigError, RowhopError
 from rowhop.models import ChatModel, Message
-from rowhop.sources import Source
 from rowhop.trace import Budget, Trace
 from rowhop.types import Answer, Question
 
@@ -59,8 +58,8 @@ class Session:
         if isinstance(model, str):
             self.settings = _with_model(self.settings, model)
         self.history: list[Exchange] = []
-        self._owns = not build.is_source(sources)
-        self.source: Source = build.source(sources, self.settings)
+        self._owns = not build.is_open(sources)
+        self.source: build.Knowledge = build.opened(sources, self.settings)
         try:
             self.notes = "\n\n".join(filter(None, (build.notes(self.settings), notes.strip())))
             if model is None or isinstance(model, str):
@@ -190,9 +189,9 @@ def saved(
             trace.save(file, answer, failed)
 
 
-def open_sources(sources: object, *, settings: Settings | None = None) -> Source:
-    """Open one or several sources as one. Close it when done, or use it in a Session. Raises SourceError."""
-    return build.source(sources, settings or config.load())
+def open_sources(sources: object, *, settings: Settings | None = None) -> build.Knowledge:
+    """Open one or several sources as one Source (or Graph). Close it when done, or use it in a Session."""
+    return build.opened(sources, settings or config.load())
 
 
 def _told(exchange: Exchange) -> str:

@@ -45,7 +45,7 @@ def ask(sources: Sequence[str], question: str, settings: Settings, wish: Wish) -
     with piped(sources) as named, Session(named, settings=settings, sends=not wish.dry_run) as session:
         if wish.dry_run:
             return _prompt(session, question, wish)
-        for caution in session.source.cautions:
+        for caution in getattr(session.source, "cautions", ()):
             screen.say(f"Note: {caution.text}")
         consent.tell(session)
         answer = _asked(session, question, wish)

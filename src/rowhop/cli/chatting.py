@@ -52,9 +52,9 @@ def _command(line: str, session: Session) -> bool:
         case "/new":
             session.history.clear()
         case "/show":
-            from rowhop.cli.showing import boxes
+            from rowhop.cli.showing import content
 
-            boxes(session.source.boxes())
+            content(session.source)
         case _:
             screen.say(_HELP)
     return True

@@ -13,7 +13,9 @@ from rowhop.cli.answers import grid
 from rowhop.cli.asking import piped
 
 if TYPE_CHECKING:
+    from rowhop.build import Knowledge
     from rowhop.config import Settings
+    from rowhop.graph import Graph, Schema
     from rowhop.sources import Source
 
 _COLUMNS = 60  # of one table that the terminal lists
@@ -24,21 +26,46 @@ def show(sources: Sequence[str], settings: Settings, rows: int, as_json: bool) -
     from rowhop import build
 
     with piped(sources) as named:
-        source = build.source(named, settings)
+        source = build.opened(named, settings)
         try:
-            found = source.boxes()
-            if as_json:
-                print(json.dumps(asdict(found), ensure_ascii=not screen.utf8(), indent=2, default=str))
-                return 0
-            for caution in source.cautions:
+            for caution in getattr(source, "cautions", ()):
                 screen.say(f"Note: {caution.text}")
-            boxes(found)
-            if rows:
-                for box in found.boxes:
+            if as_json:
+                _json(source.boxes() if build.is_source(source) else source.schema())  # type: ignore[union-attr]
+                return 0
+            content(source)
+            if rows and build.is_source(source):
+                for box in source.boxes().boxes:
                     _rows(source, box, rows)
         finally:
             source.close()
     return 0
+
+
+def content(source: Knowledge) -> None:
+    """The tables of a source, or the types and relations of a graph."""
+    from rowhop import build
+
+    if build.is_source(source):
+        boxes(source.boxes())
+    elif build.is_graph(source):
+        _graph(source)
+
+
+def _json(found: BoxSet | Schema) -> None:
+    print(json.dumps(asdict(found), ensure_ascii=not screen.utf8(), indent=2, default=str))
+
+
+def _graph(graph: Graph) -> None:
+    out = screen.out()
+    schema = graph.schema()
+    size = [f"{n:,} {what}" for n, what in ((schema.nodes, "nodes"), (schema.triples, "edges")) if n is not None]
+    out.print(screen.plain(f"{graph.name}  ({', '.join(size) or 'not counted'})", "bold"))
+    out.print(grid(("type", "nodes"), [(t.name, t.count) for t in schema.types[:_COLUMNS]]))
+    lines = [(r.name, ", ".join(r.domain[:3]), ", ".join(r.range[:3]), r.count) for r in schema.relations[:_COLUMNS]]
+    out.print(grid(("relation", "from", "to", "edges"), lines))
+    if schema.cut:
+        out.print(screen.plain(schema.cut, "yellow"))
 
 
 def boxes(found: BoxSet) -> None:
