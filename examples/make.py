@@ -74,13 +74,15 @@ def write_orders(rows: list[dict[str, str]], seed: random.Random) -> None:
     orders = book.active
     orders.title = "orders"
     orders.append(["Orders of the year 2024"])
-    orders.merge_cells("A1:F1")
+    orders.merge_cells("A1:G1")
     orders.append([])
-    orders.append(["order_no", "customer_id", "date", "product", "quantity", "paid"])
+    orders.append(["order_no", "customer_id", "date", "product", "quantity", "amount", "paid"])
     day = dt.date(2024, 1, 3)
     for number in range(1001, 1061):
         product = seed.choice(sorted(PRODUCTS))
-        orders.append([number, seed.choice(rows)["customer_id"], day, product, seed.randrange(1, 7), number % 9 != 0])
+        customer, quantity = seed.choice(rows)["customer_id"], seed.randrange(1, 7)
+        amount = round(quantity * PRODUCTS[product][1], 2)
+        orders.append([number, customer, day, product, quantity, amount, number % 9 != 0])
         day += dt.timedelta(days=seed.randrange(1, 12))
     products = book.create_sheet("products")
     products.append(["product", "category", "unit price"])
@@ -123,7 +125,8 @@ def write_tickets(rows: list[dict[str, str]], seed: random.Random) -> None:
             db.execute("INSERT INTO tickets VALUES (?, ?, ?, ?, ?, ?, ?)", (*values, hours, int(closed)))
 
 
-def write_library(seed: random.Random) -> None:
+def write_library(rows: list[dict[str, str]], seed: random.Random) -> None:
+    """Books, their authors, members and loans; the first eight members are customers of the shop too."""
     with _fresh(HERE / "library.sqlite") as db:
         db.executescript(
             """
@@ -152,9 +155,10 @@ def write_library(seed: random.Random) -> None:
         for number in range(1, 26):
             joined = dt.date(2018, 1, 1) + dt.timedelta(days=seed.randrange(2000))
             name = f"{FIRST[(number * 3 + 1) % 16]} {LAST[(number * 9 + number // 10) % 10]}"
-            db.execute(
-                "INSERT INTO members VALUES (?, ?, ?, ?)", (number, name, seed.choice(sorted(CITIES)), str(joined))
-            )
+            town = seed.choice(sorted(CITIES))
+            if number <= 8:
+                name, town = rows[number * 3]["name"], rows[number * 3]["city"]
+            db.execute("INSERT INTO members VALUES (?, ?, ?, ?)", (number, name, town, str(joined)))
         day = dt.date(2024, 1, 2)
         for number in range(1, 61):
             day += dt.timedelta(days=seed.randrange(0, 10))
@@ -205,7 +209,7 @@ def main() -> None:
     write_customers(rows)
     write_orders(rows, seed)
     write_tickets(rows, seed)
-    write_library(seed)
+    write_library(rows, seed)
     write_stations(seed)
 
 

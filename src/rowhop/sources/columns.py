@@ -6,6 +6,7 @@ Identifiers stay text (leading zeros, more than 15 digits); a number, date or tr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -18,13 +19,14 @@ from rowhop.types import Caution
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Signs for "nothing here" that may fill a large part of a column of numbers.
-_DASHES = frozenset({"-", "–", "—", "−", "--", "---", "…", "...", ".", "n/a", "n.a.", "na", "null", "nan", "#n/a", "*"})
-# Words for it, which may also mean something ("none" of what?): few of them are allowed.
-_WORDS = frozenset(
-    {"none", "unknown", "?", "??", "tbd", "tba", "tbc", "nil", "pending", "not available", "not known", "no data"}
-    | {"unbekannt", "k. a.", "k.a.", "inconnu", "desconocido"}
+# Signs for "nothing here" that may fill any part of a column of numbers or dates.
+_DASHES = frozenset(
+    {"-", "–", "—", "−", "--", "---", "…", "...", ".", "*", "?", "??", "???", "n/a", "n.a.", "na", "#n/a", "n/d", "nan"}
+    | {"null", "tba", "tbd", "tbc", "unknown", "not available", "not known", "no data", "data unavailable"}
+    | {"unbekannt", "k. a.", "k.a.", "inconnu", "desconocido", "\\n"}
 )
+# Words for it, which may also mean something ("none" of what?): few of them are allowed.
+_WORDS = frozenset({"none", "nil", "pending", "present", "incumbent", "current", "not applicable"})
 # A label under the last number: its row is spoken of in a caution, the column stays a column of numbers.
 TOTALS = frozenset(
     {
@@ -43,7 +45,6 @@ TOTALS = frozenset(
     }
 )
 MOST_WORDS = 0.10
-LEAST_VALUES = 1 / 3
 
 # From here on Arrow's own readers are tried first; below, their start-up costs more than they save.
 LONG = 20_000
@@ -138,8 +139,8 @@ def _read_plainly(texts: pa.ChunkedArray, hints: Hints) -> Typed | None:
             return Typed(whole, "integer") if longest <= 15 else None
         if hints.decimal == "," or not pc.all(pc.match_substring_regex(cells, r"^-?\d+(\.\d+)?$")).as_py():
             return None
-        three = pc.all(pc.match_substring_regex(cells, r"^-?\d{1,3}(\.\d{3})?$")).as_py()
-        if three:
+        thousands = r"^-?\d{1,3}(\.\d{3})?$"
+        if re.match(thousands, start) and pc.all(pc.match_substring_regex(cells, thousands)).as_py():
             return None  # "1.234" may be a thousand: the careful road decides
         return Typed(pc.cast(cells, pa.float64()), "number", proves_decimal=".")
     written = read_date(start)
@@ -166,6 +167,11 @@ def _is_blank(cell: str) -> bool:
     return lower in _DASHES or lower in _WORDS
 
 
+def _is_header(cell: str, name: str) -> bool:
+    """Long tables repeat their header row."""
+    return not cell[0].isdigit() and " ".join(cell.split()) == " ".join(name.split())
+
+
 def is_total(cell: str) -> bool:
     return cell.strip(" :*").lower() in TOTALS
 
@@ -184,12 +190,12 @@ def _read_distinct(name: str, trimmed: pa.ChunkedArray, hints: Hints) -> Typed:
     counts = np.bincount(indices.drop_null().to_numpy(zero_copy_only=False), minlength=len(distinct)).tolist()
     last = distinct[indices[-1].as_py()] if len(indices) and indices[-1].is_valid else ""
     total = last if is_total(last) and counts[distinct.index(last)] == 1 else None
-    cells = [c for c in distinct if not _is_blank(c) and c != total]
+    nothing = {c for c in distinct if _is_blank(c) or c == total or _is_header(c, name)}
+    cells = [c for c in distinct if c not in nothing]
     if not cells:
         return Typed(trimmed, "text")
-    often = [n for c, n in zip(distinct, counts, strict=True) if not _is_blank(c) and c != total]
+    often = [n for c, n in zip(distinct, counts, strict=True) if c not in nothing]
     words = sum(n for c, n in zip(distinct, counts, strict=True) if c.lower() in _WORDS and c.lower() not in _DASHES)
-    rows = sum(counts)
 
     def spread(values: Sequence[Any], kind: pa.DataType) -> pa.ChunkedArray:
         by_cell = dict(zip(cells, values, strict=True))
@@ -197,11 +203,11 @@ def _read_distinct(name: str, trimmed: pa.ChunkedArray, hints: Hints) -> Typed:
 
     if all(c.lower() in _TRUTH for c in distinct):
         return Typed(spread([_TRUTH[c.lower()] for c in cells], pa.bool_()), "boolean")
-    fits = words <= MOST_WORDS * rows and sum(often) >= LEAST_VALUES * rows
-    figures = read_figures(cells, often, hints.decimal) if fits else None
+    fits = words <= MOST_WORDS * sum(counts)
+    figures = read_figures(cells, often, hints.decimal, name) if fits else None
     if figures is not None and not (hints.declared_text and figures.whole and not figures.example):
         return _typed_figures(name, figures, spread, hints)
-    dates = read_dates(cells, hints.day_first, hints.file_day_first) if fits else None
+    dates = read_dates(cells, often, hints.day_first, hints.file_day_first) if fits else None
     if dates is not None:
         return _typed_dates(name, dates, spread)
     return Typed(trimmed, "mixed" if _is_mixed(cells, often) else "text")
@@ -237,6 +243,9 @@ def _typed_dates(name: str, dates: Dates, spread: Any) -> Typed:
             "State it if it is wrong."
         )
         cautions = (Caution("day_month_guessed", text),)
+    if dates.partial:
+        text = f"Some dates of {name!r} are years only or impossible ({', '.join(map(repr, dates.partial[:3]))})."
+        cautions = (*cautions, Caution("dates_partial", f"{text} A year counts as its first day."))
     return Typed(
         spread(dates.values, pa.timestamp("us") if dates.timed else pa.date32()),
         "datetime" if dates.timed else "date",

@@ -47,6 +47,9 @@ _FORMS = tuple(
         r"(?P<y>\d{4})年\s?(?P<m>\d{1,2})月\s?(?P<d>\d{1,2})日",
     )
 )
+# So much of a column of dates may be years only, and so much a day that does not exist (31 April).
+MOST_YEARS = 0.34
+MOST_IMPOSSIBLE = 0.05
 _WEEKDAY = re.compile(
     r"(?:mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun)(?:day|nesday|sday|rsday|urday)?\.?,?\s+", re.IGNORECASE
 )
@@ -70,12 +73,13 @@ class Written:
 class Dates:
     """A column read. `guessed` says that day and month could be exchanged; `day_first` is what the column proves."""
 
-    values: tuple[dt.date | dt.datetime, ...]
+    values: tuple[dt.date | dt.datetime | None, ...]
     timed: bool
     example: str
     guessed: bool
     day_first: bool | None
     zone: str = ""
+    partial: tuple[str, ...] = ()  # cells that are a year only, or a day that does not exist
 
 
 def read_date(text: str) -> Written | None:
@@ -129,36 +133,40 @@ def _read_time(groups: dict[str, str]) -> tuple[dt.time | None, int | None, bool
     return dt.time(hour, minute, second, micro), offset, False
 
 
-def read_dates(cells: Sequence[str], day_first: bool | None = None, hint: bool | None = None) -> Dates | None:
-    """Read the distinct cells of a column in their order of appearance, or None where one of them is no date.
+def read_dates(
+    cells: Sequence[str], counts: Sequence[int], day_first: bool | None = None, hint: bool | None = None
+) -> Dates | None:
+    """Read the distinct cells of a column in their order of appearance, or None where they are no dates together.
 
     `day_first` is the user's word and wins; `hint` is what other columns of the file prove.
     """
-    found: list[Written] = []
-    for cell in cells:
-        written = read_date(cell)
-        if written is None:
-            return None
-        found.append(written)
-    if not found:
+    found = [read_date(c) or _read_year(c) for c in cells]
+    years = sum(n for c, n in zip(cells, counts, strict=True) if _read_year(c))
+    sure = [w for w in found if w is not None]
+    if not sure or len(sure) < len(found) or years > MOST_YEARS * sum(counts):
         return None
-    open_ones = [w for w in found if w.order]
-    order, guessed, proven = _settle_order(open_ones, day_first, hint)
-    aware = {w.offset for w in found if w.time is not None}
+    order, guessed, proven = _settle_order([w for w in sure if w.order], day_first, hint)
+    aware = {w.offset for w in sure if w.time is not None}
     if None in aware and len(aware) > 1:
         return None  # clock times with and without a zone cannot be compared
-    timed = any(w.time is not None for w in found)
+    timed = any(w.time is not None for w in sure)
     zone = ""
     if timed and None not in aware:
         zone = "UTC" if len(aware) > 1 or aware == {0} else "UTC" + _clock(next(iter(aware)) or 0)
-    values: list[dt.date | dt.datetime] = []
-    for written in found:
-        try:
-            values.append(_moment(written, order, timed, to_utc=len(aware) > 1))
-        except (ValueError, OverflowError):
-            return None
-    example = next((c for c, w in zip(cells, found, strict=True) if not w.iso), "")
-    return Dates(tuple(values), timed, example, guessed, proven, zone)
+    values = [_moment(w, order, timed, to_utc=len(aware) > 1) for w in sure]
+    impossible = sum(n for v, n in zip(values, counts, strict=True) if v is None)
+    if impossible > MOST_IMPOSSIBLE * sum(counts):
+        return None
+    example = next((c for c, w in zip(cells, sure, strict=True) if not w.iso and not _read_year(c)), "")
+    odd = tuple(c for c, v in zip(cells, values, strict=True) if v is None or _read_year(c))
+    return Dates(tuple(values), timed, example, guessed, proven, zone, odd)
+
+
+def _read_year(text: str) -> Written | None:
+    """A year among dates; a column of years alone stays one of integers."""
+    if len(text) == 4 and text.isdigit() and text[0] in "12":
+        return Written(int(text), 1, 1)
+    return None
 
 
 def _settle_order(
@@ -191,16 +199,18 @@ def _disorder(written: Sequence[Written], day_first: bool) -> int:
     return min(back, len(keys) - 1 - back)
 
 
-def _moment(written: Written, day_first: bool, timed: bool, to_utc: bool) -> dt.date | dt.datetime:
+def _moment(written: Written, day_first: bool, timed: bool, to_utc: bool) -> dt.date | dt.datetime | None:
     month, day = written.first, written.second
     if written.order and day_first:
         month, day = day, month
-    if not timed:
-        return dt.date(written.year, month, day)
-    moment = dt.datetime.combine(dt.date(written.year, month, day), written.time or dt.time())
-    if to_utc and written.offset:
-        moment -= dt.timedelta(minutes=written.offset)
-    return moment
+    try:
+        day_of = dt.date(written.year, month, day)
+        if not timed:
+            return day_of
+        moment = dt.datetime.combine(day_of, written.time or dt.time())
+        return moment - dt.timedelta(minutes=written.offset) if to_utc and written.offset else moment
+    except (ValueError, OverflowError):
+        return None
 
 
 def _clock(minutes: int) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TextIO
 
 from rowhop.errors import SourceError
 from rowhop.sources import Reading
@@ -27,20 +28,22 @@ class Dialect:
     skip: int = 0  # leading lines that are instructions ("sep=;"), not data
 
     def rows(self, text: str) -> list[list[str]]:
+        return [row for row in self.read(io.StringIO(text, newline="")) if row]
+
+    def read(self, lines: TextIO) -> Iterator[list[str]]:
         # The module's own limit of 128 KB a cell is for the whole process; a cell may hold a document.
         csv.field_size_limit(2**31 - 1)
-        lines = io.StringIO(text, newline="")
         for _ in range(self.skip):
             lines.readline()
-        reader = csv.reader(
-            lines,
+        return csv.reader(
+            # `readline` keeps the file's position true, which the loop over a file does not.
+            iter(lines.readline, ""),
             delimiter=self.delimiter,
             quotechar=self.quote or None,
             quoting=csv.QUOTE_MINIMAL if self.quote else csv.QUOTE_NONE,
             escapechar=self.escape,
             doublequote=self.escape is None,
         )
-        return [row for row in reader if row]
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ Decimal = Literal["", ".", ","]
 # More digits than a double holds: such a cell is a name, not a quantity.
 MOST_DIGITS = 15
 
-# A quarter of a column may carry remarks ("6,830 est."); with more of them the remark is what the column is about.
-MOST_REMARKS = 0.25
+# So much of a column may carry remarks: with more of them, the remark is what the column is about.
+MOST_WORDS = 0.5  # "6,830 est.", "14th (q)"
+MOST_SECONDS = 0.25  # "792 (241)": a second number, unless it is the first one in another unit
 
 _CURRENCY = (
     r"(?:(?:US|A|C|CA|AU|NZ|HK|S|R)?\$|€|£|¥|₹|₽|₩|₺|₪|฿|₫|zł|Kč|kr\.?|Fr\.?|Rs\.?"
@@ -25,12 +26,12 @@ _CURRENCY = (
 )
 _SIGN = "[+\\-\u2212\u2013]"
 _FIGURE = re.compile(
-    rf"(?P<open>\()?\s*(?P<sign>{_SIGN})?\s*(?P<prefix>{_CURRENCY}|#|No\.?\s)?\s*(?P<sign2>{_SIGN})?"
+    rf"(?P<open>\()?\s*(?P<sign>{_SIGN})?\s*(?P<prefix>{_CURRENCY}|#|No\.?\s|[T=](?=\d))?\s*(?P<sign2>{_SIGN})?"
     r"(?P<core>\d(?:[\d.,'’\u00a0\u202f ]*\d)?|[.,]\d+)(?P<exponent>[eE][+-]?\d{1,3}(?!\w))?"
     r"(?P<rest>.*)",
     re.DOTALL,
 )
-_NOTES = re.compile(r"(?:\s*(?:\[[^\]]{1,12}\]|[*†‡§#^¹²³]))+$")
+_NOTES = re.compile(r"(?:\s*(?:\[[^\]]{1,24}\]|[*†‡§#^¹²³¤=+?]))+$")
 _SCALES = {
     "k": 1e3,
     "thousand": 1e3,
@@ -54,7 +55,7 @@ _SCALES = {
 # Without a currency "5 m" is a length and "5 t" a weight; these stay scales.
 _SAFE_SCALES = {"thousand", "million", "millions", "billion", "billions", "trillion", "mln", "mio", "mio.", "bn", "mrd"}
 _ORDINAL = {"st", "nd", "rd", "th"}
-_REMARK = re.compile(r"\s+(?:\(.*\)|\[.*\]|est\.?|\(?estimated\)?|approx\.?|ca\.?|circa)\s*$", re.DOTALL)
+_REMARK = re.compile(r"(?:\s+(?:\(.*\)|\[.*\]|est\.?|estimated|approx\.?|ca\.?|circa|plus)|\s*\n.*)\s*$", re.DOTALL)
 _UNIT = re.compile(r"\s?(?P<unit>[^\W\d_][\w²³/°µ]{0,11}(?: [^\W\d_]{1,10})?|°[CFK]?|[\"″])\.?$")
 _SHORT_UNITS = {"m", "g", "s", "h", "l", "L", "W", "V", "K", "C", "F"}
 # Words after a number that make it a time, a year before Christ or a day of a month.
@@ -72,7 +73,8 @@ class Figure:
     currency: str = ""
     unit: str = ""
     scale: float = 1.0
-    remark: bool = False
+    remark: str = ""
+    tied: bool = False
     plain: bool = False  # nothing but digits, sign and dot: what any program reads
 
 
@@ -107,6 +109,8 @@ def read_figure(text: str) -> Figure | None:
         if not rest.rstrip().endswith(")"):
             return None
         rest = rest.rstrip()[:-1]
+        if re.fullmatch(r"[12]\d{3}", match["core"]) and not match["prefix"]:
+            return None  # "(1914)" is a year in passing
     prefix = (match["prefix"] or "").strip()
     if match["exponent"]:
         mantissa = match["core"].replace(",", ".")
@@ -119,12 +123,13 @@ def read_figure(text: str) -> Figure | None:
     if tail is None:
         return None
     currency, unit, scale, remark = tail
+    tied = prefix in ("T", "=")
     plain = (
         not (bracketed or prefix or rest or currency or unit)
         and sign in ("", "-")
         and dot == match["core"] + (match["exponent"] or "")
     )
-    return Figure(dot, comma, bool(sign) and sign != "+", bracketed, currency, unit, scale, remark, plain)
+    return Figure(dot, comma, bool(sign) and sign != "+", bracketed, currency, unit, scale, remark, tied, plain)
 
 
 def _styles(core: str) -> tuple[str | None, str | None]:
@@ -156,13 +161,14 @@ def _one_style(core: str, decimal: str, group: str) -> str | None:
     return (whole or "0") + ("." + fraction if point else "")
 
 
-def _read_tail(rest: str, prefix: str) -> tuple[str, str, float, bool] | None:
+def _read_tail(rest: str, prefix: str) -> tuple[str, str, float, str] | None:
     """What follows the digits: (currency, unit, scale, remark); None where it makes the cell no number."""
-    currency = "" if prefix in ("#", "No", "No.") else prefix
+    currency = "" if prefix in ("#", "No", "No.", "T", "=") else prefix
     rest = _NOTES.sub("", rest)
-    remark = False
-    if _REMARK.fullmatch(rest) or _REMARK.search(rest):
-        rest, remark = _REMARK.sub("", rest), True
+    remark = ""
+    found = _REMARK.search(rest)
+    if found:
+        rest, remark = rest[: found.start()], found.group()
     if rest.strip() in ("", "."):
         return currency, "", 1.0, remark
     spaced, word = rest[0].isspace(), rest.strip()
@@ -181,7 +187,7 @@ def _read_tail(rest: str, prefix: str) -> tuple[str, str, float, bool] | None:
     unit = _UNIT.fullmatch(rest)
     if unit is None or _NOT_UNITS.match(unit["unit"]):
         return None
-    name = unit["unit"]
+    name = unit["unit"] if len(unit["unit"]) < 4 else unit["unit"].removesuffix("s")
     if len(name) == 1 and name not in _SHORT_UNITS and name.isalpha():
         return None
     if not spaced and len(name) == 1 and name.isupper():
@@ -197,7 +203,9 @@ def leads_with_number(text: str) -> bool:
     return re.match(r"[~c.a ]{0,4}[$€£]?\d[\d.,]*\s+(?:\(|\[|est|approx|to |or |and )", text) is not None
 
 
-def read_figures(cells: Sequence[str], counts: Sequence[int], decimal: Decimal = "") -> Figures | None:
+def read_figures(
+    cells: Sequence[str], counts: Sequence[int], decimal: Decimal = "", header: str = ""
+) -> Figures | None:
     """Read the distinct cells of a column (blanks taken out before), or None where they are no numbers together.
 
     `counts` say how often each occurs. Every cell must fit: what to do with words such as "n/a" is the caller's.
@@ -208,8 +216,11 @@ def read_figures(cells: Sequence[str], counts: Sequence[int], decimal: Decimal =
         return None
     if _is_a_name(found):
         return None
-    remarks = sum(n for f, n in zip(found, counts, strict=True) if f.remark)
-    if remarks > MOST_REMARKS * sum(counts):
+    rows, double = sum(counts), "(" in header
+    words = sum(n for f, n in zip(found, counts, strict=True) if f.remark and not _says_number(f.remark))
+    seconds = sum(n for f, n in zip(found, counts, strict=True) if _competes(f) and not double)
+    constant = len({f.remark for f in found}) == 1
+    if (words > MOST_WORDS * rows and not constant) or seconds > MOST_SECONDS * rows or all(f.tied for f in found):
         return None
     units = {f.unit for f in found if f.unit}
     money = {f.currency for f in found if f.currency}
@@ -233,9 +244,25 @@ def read_figures(cells: Sequence[str], counts: Sequence[int], decimal: Decimal =
         tuple(read) if whole else tuple(None if v is None else float(v) for v in read),
         whole,
         odd,
-        tuple(c for c, f in zip(cells, found, strict=True) if f.remark),
+        tuple(c for c, f in zip(cells, found, strict=True) if f.remark and not (double or _is_conversion(f))),
         proven,
     )
+
+
+def _says_number(remark: str) -> bool:
+    return any(c.isdigit() for c in remark)
+
+
+def _is_conversion(figure: Figure) -> bool:
+    """ "215 km (134 mi)", "24.0\\n(75.2)", "926,608 (90.8%)": the remark says the same in another way."""
+    remark = figure.remark.strip()
+    if not _says_number(remark) or not remark.startswith("("):
+        return False
+    return bool(figure.unit) or "%" in remark or figure.remark[0] == "\n"
+
+
+def _competes(figure: Figure) -> bool:
+    return _says_number(figure.remark) and not _is_conversion(figure)
 
 
 def _is_a_name(figures: Sequence[Figure]) -> bool:

@@ -175,7 +175,12 @@ class TextSource:
 def type_sheet(sheet: Sheet, reading: Reading) -> dict[str, Typed]:
     """Types of all columns of a sheet; what the user stated wins over what the cells look like."""
     texts = {n: sheet.texts.column(n) for n in sheet.texts.column_names if n not in sheet.typed}
-    hints = {
+    typed = type_columns(texts, column_hints(sheet, texts, reading)) | sheet.typed
+    return {n: typed[n] for n in sheet.texts.column_names}
+
+
+def column_hints(sheet: Sheet, names: Iterable[str], reading: Reading) -> dict[str, Hints]:
+    return {
         n: Hints(
             decimal=reading.decimal,
             day_first=reading.day_first,
@@ -183,10 +188,8 @@ def type_sheet(sheet: Sheet, reading: Reading) -> dict[str, Typed]:
             declared_text=n in sheet.declared_text,
             weak_comma=sheet.weak_comma,
         )
-        for n in texts
+        for n in names
     }
-    typed = type_columns(texts, hints) | sheet.typed
-    return {n: typed[n] for n in sheet.texts.column_names}
 
 
 def describe(name: str, typed: Typed, texts: pa.ChunkedArray | None = None) -> Column:

@@ -40,6 +40,11 @@ def open_table(path: Path, reading: Reading | None = None) -> Source:
     if kind == "arrow":
         return _open_columnar(path, name, parquet=False)
 
+    if kind == "text" and path.stat().st_size > BIG_FILE and not _is_json(head.decode("latin-1"), suffix):
+        from rowhop.sources.bigfile import BigTextSource
+
+        return BigTextSource(path, name, box_name(_stem(path)), reading)
+
     def read() -> list[Sheet]:
         if kind == "book":
             from rowhop.sources.excel import read_workbook
