@@ -20,8 +20,8 @@ ask() {
 
 ask examples/shop/customers.csv "How many customers are from Norway?"
 ask examples/shop/orders.xlsx "What is the total amount of all orders?"
-ask examples/library.db "Which book was lent most often?"
-ask examples/shop/customers.csv examples/library.db "Which customers are also members of the library?"
+ask examples/library.sqlite "Which book was lent most often?"
+ask examples/shop/customers.csv examples/library.sqlite "Which customers are also members of the library?"
 
 echo
 if [ $failed -eq 0 ]; then

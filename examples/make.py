@@ -148,7 +148,8 @@ def write_library(rows: list[dict[str, str]], seed: random.Random) -> None:
             country = seed.choice(sorted(CITIES.values()))
             db.execute("INSERT INTO authors VALUES (?, ?, ?, ?)", (number, name, country, 1900 + seed.randrange(95)))
         for number in range(1, 41):
-            title = f"The {WORDS[number % 14]} {WORDS[(number * 5 + number // 14 + 1) % 14]}"
+            first, second = number % 14, (number * 5 + number // 14 + 1) % 14
+        title = f"The {WORDS[first]} {WORDS[second if second != first else (second + 3) % 14]}"
             genre = ["novel", "crime", "poetry", "history"][seed.randrange(4)]
             row = (number, title, seed.randrange(1, 21), 1950 + seed.randrange(74), genre, seed.randrange(90, 620))
             db.execute("INSERT INTO books VALUES (?, ?, ?, ?, ?, ?)", row)
@@ -204,7 +205,7 @@ def _fresh(path: Path) -> sqlite3.Connection:
 
 
 def main() -> None:
-    seed = random.Random(2024)
+    seed = random.Random(42)
     rows = customers(seed)
     write_customers(rows)
     write_orders(rows, seed)
