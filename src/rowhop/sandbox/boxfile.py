@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import mmap
 import os
 import threading
@@ -21,8 +20,14 @@ def memory_file(data: bytes) -> int:
     fd = os.memfd_create("rowhop", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     with open(fd, "wb", closefd=False) as file:
         file.write(data)
-    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEAL_ALL)
+    _seal(fd)
     return fd
+
+
+def _seal(fd: int) -> None:
+    import fcntl  # not on Windows, where BOXes take another way
+
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEAL_ALL)
 
 
 class BoxFiles:
@@ -73,7 +78,7 @@ def _write(table: pa.Table) -> int:
     with open(fd, "wb", closefd=False) as file, pa.ipc.new_file(file, table.schema) as writer:
         # one batch: the child maps whole columns only where a column is one piece
         writer.write_table(table.combine_chunks() if table.num_rows < 1_000_000 else table)
-    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEAL_ALL)
+    _seal(fd)
     return fd
 
 

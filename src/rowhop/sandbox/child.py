@@ -14,12 +14,12 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from types import CodeType, TracebackType
+from types import CodeType
 from typing import Any
 
 from rowhop.sandbox import lockdown
 from rowhop.sandbox.boxfile import MappedBox
-from rowhop.sandbox.wire import MOST_WARNINGS, Request, write_frame
+from rowhop.sandbox.wire import MOST_WARNINGS, Request, write_reply
 
 FILE = "<program>"
 _REPLY_FD, _FIRST_BOX_FD = 3, 4
@@ -56,7 +56,7 @@ def main(
     lockdown.limit(request.limits, used)
     if layers:
         lockdown.lock(layers, readable, request.limits.threads)
-        sys.path[:] = list(readable)
+        sys.path[:] = [folder for folder in readable if not folder.startswith(("/proc", "/sys"))]
     try:
         if request.language == "sql":
             from rowhop.sandbox import sqlrun
@@ -65,7 +65,7 @@ def main(
         else:
             _run_python(request, boxes, frames)
     except MemoryError:
-        write_frame(_REPLY_FD, {"status": "memory", "error": memory_words(request)})
+        write_reply(_REPLY_FD, {"status": "memory", "error": memory_words(request)}, request.limits)
 
 
 def memory_words(request: Request) -> str:
@@ -109,22 +109,7 @@ def _run_python(request: Request, boxes: dict[str, MappedBox], frames: dict[str,
     if by_expression:
         said.append("no_answer: the program did not set `answer`; the value of its last line was taken")
     message |= {"output": printed.getvalue(), "warnings": said[:MOST_WARNINGS]}
-    _send(message, request)
-
-
-def _send(message: dict[str, Any], request: Request) -> None:
-    import json
-
-    # measured here so that the parent need not read what it would throw away
-    if message["status"] == "ok" and len(json.dumps(message)) > request.limits.result_bytes:
-        limit = request.limits.result_bytes >> 20
-        message = {
-            "status": "too_big",
-            "error": f"The answer is larger than {limit} MB. Return only what was asked for.",
-            "output": message["output"],
-            "warnings": message["warnings"],
-        }
-    write_frame(_REPLY_FD, message)
+    write_reply(_REPLY_FD, message, request.limits)
 
 
 class NoAnswer(Exception):
@@ -168,13 +153,3 @@ def _warnings_said(caught: Sequence[warnings.WarningMessage]) -> list[str]:
         if words not in said and not issubclass(warning.category, ResourceWarning):
             said.append(words)
     return said
-
-
-def lines_of(trace: TracebackType | None) -> list[int]:
-    """Lines of the program itself that the exception went through, outermost first."""
-    lines = []
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == FILE:
-            lines.append(trace.tb_lineno)
-        trace = trace.tb_next
-    return lines

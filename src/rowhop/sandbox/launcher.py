@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -17,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 from rowhop.errors import SandboxUnavailable
 from rowhop.sandbox import landlock, seccomp, wire
 from rowhop.sandbox.boxfile import BoxFiles, memory_file
-from rowhop.sandbox.lockdown import LAYERS
-from rowhop.sandbox.run import DEFAULT, Limits, Run
+from rowhop.sandbox.run import DEFAULT, LAYERS, Limits, Run
 from rowhop.types import Program
 
 if TYPE_CHECKING:
@@ -112,6 +114,7 @@ class Sandbox:
         self._free_mb = self._total_mb
         self._room = threading.Condition()
         self._owner = os.getpid()
+        self._numbers = itertools.count()
 
     def __enter__(self) -> Sandbox:
         return self
@@ -177,12 +180,12 @@ class Sandbox:
             request_file = memory_file(request.to_bytes())
             try:
                 fds = [reply_end, exit_end, request_file, *(self._boxes.get(table) for table in boxes.values())]
-                zygote.send({"seconds": request.limits.wall_seconds}, fds)
+                zygote.send({"run": (number := next(self._numbers)), "seconds": request.limits.wall_seconds}, fds)
             except OSError:  # it died since the last run: once more with a new one
                 os.close(reply)
                 os.close(exit_pipe)
                 if attempt == 2:
-                    raise
+                    raise SandboxUnavailable("The sandbox process ended twice before a program could start.") from None
                 zygote.close()
                 continue
             finally:
@@ -193,6 +196,9 @@ class Sandbox:
             finally:
                 os.close(reply)
                 os.close(exit_pipe)
+                # it has said what it had to say; a hostile one would linger and keep its memory
+                with contextlib.suppress(OSError):
+                    zygote.send({"kill": number}, [])
         raise AssertionError("two attempts either return or raise")
 
 
@@ -208,16 +214,26 @@ class _Conversation:
     def finish(self) -> Run:
         limits = self._request.limits
         first = self._frame(time.monotonic() + limits.wall_seconds + _GRACE_SECONDS)
-        report = self._report()
-        peak = float(report.get("peak_mb", 0.0))
-        if isinstance(first, dict):
-            try:
-                return replace(wire.read_run(first, limits), peak_mb=peak)
-            except wire.BadReply as error:
-                return Run("crash", error=f"The program's result could not be read ({error}).", peak_mb=peak)
         if first == "too_big":
-            return Run("too_big", error="The program wrote more than a result may hold.", peak_mb=peak)
-        return replace(_end_without_reply(report, limits), peak_mb=peak)
+            return Run("too_big", error="The program wrote more than a result may hold.")
+        if not isinstance(first, dict):
+            return _end_without_reply(self._report(), limits)
+        try:
+            run = wire.read_run(first, limits)
+        except wire.BadReply as error:
+            return Run("crash", error=f"The program's result could not be read ({error}).")
+        return self._with_evidence(run) if run.status == "ok" and self._request.evidence else run
+
+    def _with_evidence(self, run: Run) -> Run:
+        """The answer stands already; rows and cautions are added where they come in time and in shape."""
+        second = self._frame(time.monotonic() + _EVIDENCE_SECONDS)
+        if not isinstance(second, dict):
+            return run
+        try:
+            rows, totals = wire.read_rows(second, self._sizes)
+            return replace(run, rows=rows, rows_total=totals, warnings=run.warnings + wire.read_warnings(second))
+        except wire.BadReply:
+            return run
 
     def _frame(self, deadline: float) -> dict[str, Any] | str:
         """A frame, or "end" or "too_big"."""
@@ -246,11 +262,18 @@ class _Conversation:
 def _end_without_reply(report: dict[str, Any], limits: Limits) -> Run:
     if not report:
         return Run("crash", error="The sandbox process ended while the program ran.")
+    peak = float(report["peak_mb"])
     if report["timed_out"]:
-        return Run("timeout", error=f"The program ran longer than {limits.wall_seconds:g} seconds.")
+        return Run("timeout", error=f"The program ran longer than {limits.wall_seconds:g} seconds.", peak_mb=peak)
     if report["exit"] < 0 and report["cpu"] >= limits.cpu_seconds * 0.95:
-        return Run("timeout", error=f"The program computed longer than {limits.cpu_seconds} seconds.")
-    return Run("crash", error=f"The program's process ended without a result (exit {report['exit']}).")
+        return Run("timeout", error=f"The program computed longer than {limits.cpu_seconds} seconds.", peak_mb=peak)
+    return Run(
+        "crash", error=f"The program's process ended without a result ({_ending(report['exit'])}).", peak_mb=peak
+    )
+
+
+def _ending(code: int) -> str:
+    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 
 def _mentioned(program: Program, boxes: Mapping[str, pa.Table]) -> dict[str, pa.Table]:

@@ -20,7 +20,6 @@ from collections.abc import Collection, Sequence
 from rowhop.sandbox import landlock, namespaces, seccomp
 from rowhop.sandbox.run import Limits
 
-LAYERS = ("namespaces", "user", "landlock", "seccomp")
 _PDEATHSIG, _DUMPABLE, _CAPBSET_DROP, _NO_NEW_PRIVS = 1, 4, 24, 38
 _OPEN_FILES, _FLOOD = 64, 1024
 

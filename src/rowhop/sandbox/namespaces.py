@@ -70,11 +70,20 @@ def private_root(readable: Sequence[str]) -> None:
         # flags that the outer mount has are locked in a user namespace and must be repeated
         kept = os.statvfs(target).f_flag & (_NOSUID | _NODEV | 8 | 1024 | 2048)
         _mount("none", target, None, _REMOUNT | _BIND | _RDONLY | _NOSUID | _NODEV | kept)
+    _close_to_listing("/new", [path for _, path in folders])
     if _libc.umount2(b"/old", _DETACH):
         raise OSError(ctypes.get_errno(), "leaving the old root")
     os.rmdir("/old")
     os.chroot("/new")
     os.chdir("/")
+
+
+def _close_to_listing(root: str, mounted: Sequence[str]) -> None:
+    """The folders on the way to the readable ones may be walked through; even their names are nobody's business."""
+    for path in mounted:
+        while (path := os.path.dirname(path)) != "/":
+            os.chmod(root + path, 0o111)
+    os.chmod(root, 0o111)
 
 
 def _outermost(paths: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 RunStatus = Literal["ok", "error", "timeout", "memory", "too_big", "crash"]
+LAYERS = ("namespaces", "user", "landlock", "seccomp")  # the walls, see `lockdown`
 Shape = Literal["scalar", "list", "series", "frame", "none"]
 
 

@@ -9,7 +9,7 @@ import difflib
 import re
 from typing import TYPE_CHECKING, Any
 
-from rowhop.sandbox.wire import Request, write_frame
+from rowhop.sandbox.wire import Request, write_reply
 
 if TYPE_CHECKING:
     import duckdb
@@ -59,23 +59,11 @@ def run(request: Request, tables: dict[str, pa.Table], reply_fd: int) -> None:
         message = {"status": "error", "error": str(error)}
     except duckdb.Error as error:
         message = describe(error, request.code, tables)
-    _send(message, request, reply_fd)
+    write_reply(reply_fd, message, request.limits)
 
 
 class _Refused(Exception):
     pass
-
-
-def _send(message: dict[str, Any], request: Request, reply_fd: int) -> None:
-    import json
-
-    if len(json.dumps(message)) > request.limits.result_bytes:
-        limit = request.limits.result_bytes >> 20
-        message = {
-            "status": "too_big",
-            "error": f"The answer is larger than {limit} MB. Select only what was asked for.",
-        }
-    write_frame(reply_fd, message)
 
 
 def columns_of(table: pa.Table) -> list[dict[str, Any]]:

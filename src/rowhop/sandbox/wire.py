@@ -57,7 +57,23 @@ class Request:
 
 
 def write_frame(fd: int, message: dict[str, Any]) -> None:
+    write_bytes(fd, json.dumps(message, allow_nan=False).encode())
+
+
+def write_reply(fd: int, message: dict[str, Any], limits: Limits) -> None:
+    """The child's first frame. An answer over the limit is measured here, so that the parent need not read it."""
+    import resource  # not on Windows, where the parent still reads what this module defines
+
+    message["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     body = json.dumps(message, allow_nan=False).encode()
+    if message["status"] == "ok" and len(body) > limits.result_bytes:
+        words = f"The answer is larger than {limits.result_bytes >> 20} MB. Return only what was asked for."
+        kept = {name: message[name] for name in ("output", "warnings", "peak_mb") if name in message}
+        body = json.dumps({"status": "too_big", "error": words, **kept}).encode()
+    write_bytes(fd, body)
+
+
+def write_bytes(fd: int, body: bytes) -> None:
     left = memoryview(_LENGTH.pack(len(body)) + body)
     while left:
         left = left[os.write(fd, left[: 1 << 20]) :]
@@ -115,6 +131,7 @@ def read_run(message: dict[str, Any], limits: Limits) -> Run:
         line=line if isinstance(line, int) and 0 <= line < 1 << 31 else 0,
         output=_text(message.get("output", ""), limits.output_bytes),
         warnings=read_warnings(message),
+        peak_mb=peak if isinstance(peak := message.get("peak_mb", 0.0), float) else 0.0,
     )
 
 

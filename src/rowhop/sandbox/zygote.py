@@ -38,9 +38,13 @@ _PRELOADED = (
     "rowhop.sandbox.child", "rowhop.sandbox.complaints", "rowhop.sandbox.values", "rowhop.sandbox.sqlrun",
 )  # fmt: skip
 
+# DuckDB asks how much memory there is, and gives up if it may not; with an own root it finds no such file
+_MEMORY_LIMITS = ["/proc/self/cgroup", "/sys/fs/cgroup"]
+
 
 @dataclass
 class _Child:
+    number: int
     pid: int
     exit_pipe: int
     deadline: float
@@ -61,6 +65,8 @@ def start(control: socket.socket, config: dict[str, Any]) -> None:
         proc = os.open("/proc", os.O_PATH | os.O_CLOEXEC)
         if inside:
             namespaces.private_root(folders)
+        else:
+            folders += _MEMORY_LIMITS
         gc.collect()
         gc.freeze()  # a collection in a child would otherwise copy every page it looks at
         hello = {"layers": layers}
@@ -131,7 +137,12 @@ def _serve(control: socket.socket, layers: Sequence[str], folders: Sequence[str]
                 if not data:
                     os._exit(0)  # rowhop is gone; the pid namespace, or the death signal, takes the children along
                 message = json.loads(data)
-                child_fd, child = _fork(message, fds, control, layers, folders, proc)
+                if "kill" in message:
+                    for child in children.values():
+                        if child.number == message["kill"]:
+                            os.kill(child.pid, signal.SIGKILL)
+                    continue
+                child_fd, child = _fork(message, fds, layers, folders, proc)
                 children[child_fd] = child
                 ready.register(child_fd, selectors.EVENT_READ)
 
@@ -139,7 +150,6 @@ def _serve(control: socket.socket, layers: Sequence[str], folders: Sequence[str]
 def _fork(
     message: dict[str, Any],
     fds: list[int],
-    control: socket.socket,
     layers: Sequence[str],
     folders: Sequence[str],
     proc: int,
@@ -160,7 +170,7 @@ def _fork(
             os._exit(code)
     for fd in (reply, request_file, *box_files):
         os.close(fd)
-    return os.pidfd_open(pid), _Child(pid, exit_pipe, time.monotonic() + message["seconds"])
+    return os.pidfd_open(pid), _Child(message["run"], pid, exit_pipe, time.monotonic() + message["seconds"])
 
 
 def _report(child: _Child) -> None:
