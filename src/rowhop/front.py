@@ -38,7 +38,7 @@ class Session:
     """Several questions over the same sources; each one knows what was asked and answered before.
 
     `sources` are paths, URLs, frames, names from `rowhop.toml`, or one opened Source. `model` is a name or any
-    ChatModel. Closing it closes what it opened itself.
+    ChatModel; `agent` stands in for the methods that come with rowhop. Closing it closes what it opened itself.
 
         with rowhop.Session(["orders.csv"]) as session:
             session.ask("How many orders are there?")
@@ -50,6 +50,7 @@ class Session:
         sources: object,
         *,
         model: str | ChatModel | None = None,
+        agent: Agent | None = None,
         notes: str = "",
         settings: Settings | None = None,
         sends: bool = True,
@@ -65,8 +66,8 @@ class Session:
             if model is None or isinstance(model, str):
                 model = build.chat_model(self.settings, self.source, sends=sends)
             self.model: ChatModel = model
-            self.method = build.method(self.settings, self.source)
-            self._agent: Agent = build.agent(self.method, self.model, self.source, self.settings, self.notes)
+            self.method = "own" if agent else build.method(self.settings, self.source)
+            self._agent: Agent = agent or build.agent(self.method, self.model, self.source, self.settings, self.notes)
         except BaseException:
             self.close()
             raise

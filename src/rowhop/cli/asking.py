@@ -43,19 +43,24 @@ def ask(sources: Sequence[str], question: str, settings: Settings, wish: Wish) -
     if wish.out:
         files.check(wish.out, wish.replace)
     with piped(sources) as named, Session(named, settings=settings, sends=not wish.dry_run) as session:
-        if wish.dry_run:
-            return _prompt(session, question, wish)
-        for caution in getattr(session.source, "cautions", ()):
-            screen.say(f"Note: {caution.text}")
-        consent.tell(session)
-        answer = _asked(session, question, wish)
-        if wish.json:
-            print(answers.as_json(answer))
-        else:
-            answers.show(answer)
-        if wish.out and (answer.table is not None or answer.values):
-            _written(answer, wish.out, wish.replace)
-        return answers.CODES[answer.status]
+        return within(session, question, wish)
+
+
+def within(session: Session, question: str, wish: Wish) -> int:
+    """One question of a session that is open."""
+    if wish.dry_run:
+        return _prompt(session, question, wish)
+    for caution in getattr(session.source, "cautions", ()):
+        screen.say(f"Note: {caution.text}")
+    consent.tell(session)
+    answer = _asked(session, question, wish)
+    if wish.json:
+        print(answers.as_json(answer))
+    else:
+        answers.show(answer)
+    if wish.out and (answer.table is not None or answer.values):
+        _written(answer, wish.out, wish.replace)
+    return answers.CODES[answer.status]
 
 
 def check(sources: Sequence[str], question: str, known: Container[str] = ()) -> None:
