@@ -149,7 +149,7 @@ def write_library(rows: list[dict[str, str]], seed: random.Random) -> None:
             db.execute("INSERT INTO authors VALUES (?, ?, ?, ?)", (number, name, country, 1900 + seed.randrange(95)))
         for number in range(1, 41):
             first, second = number % 14, (number * 5 + number // 14 + 1) % 14
-        title = f"The {WORDS[first]} {WORDS[second if second != first else (second + 3) % 14]}"
+            title = f"The {WORDS[first]} {WORDS[second if second != first else (second + 3) % 14]}"
             genre = ["novel", "crime", "poetry", "history"][seed.randrange(4)]
             row = (number, title, seed.randrange(1, 21), 1950 + seed.randrange(74), genre, seed.randrange(90, 620))
             db.execute("INSERT INTO books VALUES (?, ?, ?, ?, ?, ?)", row)
