@@ -150,6 +150,57 @@ def trace(
     return tracing.show(file, full)
 
 
+@app.command("eval")
+def evaluate(
+    benchmark: Annotated[
+        str,
+        typer.Argument(
+            metavar="BENCHMARK",
+            help="wikitq, spider, metaqa, pathquestion, webqsp, cwq, grailqa, stark-prime, or plain: your own questions "
+            "with answers, see docs/benchmarks.md.",
+            show_default=False,
+        ),
+    ],
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="PATH", help="Its folder; for plain, your file.", show_default=False),
+    ] = None,
+    split: Annotated[
+        str, typer.Option("--split", metavar="NAME", help="Part of the benchmark; else its usual one.")
+    ] = "",
+    n: Annotated[int, typer.Option("--n", min=0, metavar="N", help="Questions to draw; 0 means all.")] = 30,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Which questions are drawn.")] = 0,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--run", metavar="FOLDER", help="Where the run is kept; else under runs/.", show_default=False),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was begun.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="With --resume: ask again what the machine failed.")] = False,
+    minutes: Annotated[
+        float | None, typer.Option("--minutes", min=0, metavar="N", help="Stop after so long.", show_default=False)
+    ] = None,
+    threads: Annotated[int, typer.Option("--threads", min=1, metavar="N", help="Questions at once.")] = 1,
+    cached: Annotated[
+        bool, typer.Option("--cached", help="Let replies come from the cache; times then mean little.")
+    ] = False,
+    model: Model = None,
+    method: Method = None,
+    language: Language = None,
+    samples: Samples = None,
+    budget: Budget = None,
+    json: AsJson = False,
+) -> int:
+    """Measure: ask a benchmark's questions and compare with the right answers."""
+    from rowhop.cli import evaluating
+    from rowhop.cli.options import settings
+    from rowhop.eval.evaluate import EvalOptions
+
+    given = settings(model, method, language, samples, budget)
+    how = "retry" if retry else "resume" if resume else ""
+    options = EvalOptions(benchmark, given, data, split, n or None, seed, folder, how, minutes, threads, cached)
+    return evaluating.evaluate(options, json)
+
+
 @model_app.command("list")
 def model_list(json: AsJson = False) -> int:
     """List the embedded models, and the endpoint that is set."""
