@@ -156,8 +156,8 @@ def evaluate(
         str,
         typer.Argument(
             metavar="BENCHMARK",
-            help="wikitq, spider, metaqa, pathquestion, webqsp, cwq, grailqa, stark-prime, or plain: your own questions "
-            "with answers, see docs/benchmarks.md.",
+            help="wikitq, spider, metaqa, pathquestion, webqsp, cwq, grailqa, stark-prime, or plain: your own "
+            "questions with answers, see docs/benchmarks.md.",
             show_default=False,
         ),
     ],
