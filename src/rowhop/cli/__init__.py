@@ -29,7 +29,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = app(args=list(arguments), prog_name="rowhop", standalone_mode=False)
         sys.stdout.flush()
-        return int(code or ANSWERED)
+        # typer turns Ctrl-C into this code by itself.
+        return complain("Stopped.", STOPPED) if code == STOPPED else int(code or ANSWERED)
     except TyperException as error:
         _traceback()
         return complain(error.format_message() or _help_hint(), USAGE)

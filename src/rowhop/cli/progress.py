@@ -46,8 +46,9 @@ class Progress:
         self._doing, self._tail, self._tokens = doing(step), "", 0
 
     def _token(self, text: str) -> None:
+        # An empty piece is only a sign of life.
         self._tail = (self._tail + text)[-_TAIL:]
-        self._tokens += 1
+        self._tokens += bool(text)
 
     def _line(self) -> Text:
         from rich.text import Text
