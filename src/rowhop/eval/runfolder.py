@@ -26,7 +26,7 @@ from rowhop.eval.scoring import Record
 
 RESULTS, CONFIG, TRACES, LOCK = "results.jsonl", "run.json", "traces", "lock"
 # Of a run's settings, those that may differ when it goes on: they change how much is done, not what.
-LOOSE = ("n", "minutes", "threads", "started", "rowhop")
+LOOSE = ("n", "threads", "started", "code")
 
 
 @cache
@@ -161,11 +161,13 @@ def _begin(folder: Path, config: Mapping[str, Any], resume: bool, retry: bool) -
                 f"The run in {folder} was made with {key} = {old!r}, not {new!r}; results of both must not be mixed. "
                 "Name another folder with --run."
             )
+    # A run may go on with a changed program; then it lists every version that took part.
+    code = sorted({*before.config.get("code", ()), *config.get("code", ())})
     kept = tuple(r for r in before.records if not (retry and r.operator_fault))
     if len(kept) < len(before.records):
         _replace(folder / RESULTS, b"".join(_record_json().dump_json(r) + b"\n" for r in kept))
     _mend(folder / RESULTS)
-    return _written(folder, {**before.config, **config}, kept, before.lost)
+    return _written(folder, {**before.config, **config, "code": code}, kept, before.lost)
 
 
 def _written(folder: Path, config: Mapping[str, Any], records: tuple[Record, ...], lost: int = 0) -> Run:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from rowhop.eval import metrics, spider, wikitq
 from rowhop.eval.benchmarks import Item, Judging
-from rowhop.eval.metrics import Score, listed
+from rowhop.eval.metrics import Score
 from rowhop.trace import CodeRun, ModelCall, Trace
 from rowhop.types import Answer, Value
 
-_SHOWN = 20  # values of an answer that a Record keeps; the trace has the rest
+_SHOWN = 20  # values of an answer, and of gold, that a Record keeps; the trace has the rest
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,11 @@ class Record:
     error: str
     scores: tuple[Score, ...]
     predicted: tuple[Value, ...]
-    gold: str
+    gold: tuple[Value, ...]
+    gold_sql: str
     program: str
     language: str
+    program_dialect: str
     confidence: float | None
     warnings: tuple[str, ...]
     evidence: int
@@ -136,9 +138,11 @@ def record(item: Item, answer: Answer, trace: Trace, error: str, seconds: float,
         error=error,
         scores=scores,
         predicted=answer.values[:_SHOWN],
-        gold=item.gold.sql or listed(item.gold.values, _SHOWN),
+        gold=item.gold.values[:_SHOWN],
+        gold_sql=item.gold.sql,
         program=answer.program.code if answer.program else "",
         language=answer.program.language if answer.program else "",
+        program_dialect=answer.program.dialect if answer.program else "",
         confidence=answer.confidence,
         warnings=tuple(w.kind for w in answer.warnings),
         evidence=len(answer.evidence),
