@@ -96,6 +96,10 @@ def type_columns(texts: dict[str, pa.ChunkedArray], hints: dict[str, Hints]) -> 
             better = replace(better, file_day_first=next(iter(orders)))
         if better != hints[name]:
             typed[name] = type_column(name, texts[name], better)
+        if better.decimal and not hints[name].decimal and not decimals:
+            text = f"{typed[name].parsed_from!r} in {name!r} was read with a decimal comma, since semicolons separate."
+            said = Caution("decimal_guessed", f"{text} State the decimal sign if that is wrong.")
+            typed[name] = replace(typed[name], cautions=(*typed[name].cautions, said))
     return typed
 
 

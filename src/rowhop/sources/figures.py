@@ -59,7 +59,9 @@ _REMARK = re.compile(r"(?:\s+(?:\(.*\)|\[.*\]|est\.?|estimated|approx\.?|ca\.?|c
 _UNIT = re.compile(r"\s?(?P<unit>[^\W\d_][\w²³/°µ]{0,11}(?: [^\W\d_]{1,10})?|°[CFK]?|[\"″])\.?$")
 _SHORT_UNITS = {"m", "g", "s", "h", "l", "L", "W", "V", "K", "C", "F"}
 # Words after a number that make it a time, a year before Christ or a day of a month.
-_NOT_UNITS = re.compile(r"(?:[ap]m|bce?|ce|ad|jan|feb|mar|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])", re.IGNORECASE)
+_NOT_UNITS = re.compile(
+    r"(?:[ap]m|bce?|ce|ad|jan|feb|mar|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz]|年|月|日)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,9 @@ def find_heading(
         return Heading(0, 0, ("",) * width)
     rows = header_rows or (2 if spans is not None and _has_two_rows(grid, first, spans) else 1)
     spans = spans or ()
-    lines = [_filled(grid, first + i, width, spans, rows) for i in range(min(rows, len(grid) - first))]
+    lines = [_filled(grid, first + i, width, spans) for i in range(min(rows, len(grid) - first))]
+    if len(lines) > 1 and not spans:
+        lines[0] = _spread(lines[0], lines[1])
     names = []
     for column in range(width):
         parts: list[str] = []
@@ -193,7 +195,7 @@ def _is_year(cell: str) -> bool:
     return cell.isdigit() and len(cell) == 4 and cell[0] in "12"
 
 
-def _filled(grid: Sequence[Sequence[str]], number: int, width: int, spans: Sequence[Span], rows: int) -> list[str]:
+def _filled(grid: Sequence[Sequence[str]], number: int, width: int, spans: Sequence[Span]) -> list[str]:
     """One header row with the text of merged cells in each of their places."""
     row = list(grid[number]) + [""] * (width - len(grid[number]))
     for span in spans:
@@ -201,9 +203,13 @@ def _filled(grid: Sequence[Sequence[str]], number: int, width: int, spans: Seque
             text = grid[span.top][span.left] if span.left < len(grid[span.top]) else ""
             for column in range(span.left, span.right + 1):
                 row[column] = text
-    if rows > 1 and not spans:
-        for column in range(1, width):
-            lower = grid[number + 1] if number + 1 < len(grid) else ()
-            if not row[column].strip() and column < len(lower) and lower[column].strip():
-                row[column] = row[column - 1]
+    return row
+
+
+def _spread(upper: list[str], lower: Sequence[str]) -> list[str]:
+    """Where the file does not say what is merged: an upper header goes on over the lower ones beside it."""
+    row = list(upper)
+    for column in range(1, len(row)):
+        if not row[column].strip() and lower[column].strip():
+            row[column] = row[column - 1]
     return row
