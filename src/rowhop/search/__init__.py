@@ -1,0 +1,1 @@
+"""Finding by name (`text`) and by meaning (`vectors`)."""
