@@ -6,8 +6,11 @@ first rows; where a later row does not fit, the whole column becomes a wider typ
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from rowhop.box import Dtype
@@ -128,7 +131,7 @@ def arrow_type(dtype: Dtype) -> pa.DataType:
         "integer": pa.int64(),
         "number": pa.float64(),
         "boolean": pa.bool_(),
-        "date": pa.timestamp("us"),
+        "date": pa.date32(),
         "datetime": pa.timestamp("us"),
         "list": pa.list_(pa.string()),
     }.get(dtype, pa.string())
@@ -149,7 +152,9 @@ def fit(array: pa.ChunkedArray, dtype: Dtype) -> tuple[pa.ChunkedArray, bool]:
             return array, True
         missing = pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(array)), value_set=pa.array(MISSING))
         kept = pc.if_else(missing, pa.scalar(None, array.type), array)
-        wider = {"integer": [want, pa.float64()], "boolean": []}.get(dtype, [want])
+        wider = {"integer": [want, pa.float64()], "date": [want, pa.timestamp("us")], "boolean": []}.get(dtype, [want])
+        if dtype == "integer" and pc.all(pc.match_substring_regex(kept, r"^[+-]?\d+$")).as_py():
+            wider = [want]  # an integer of more than 64 bits keeps its digits as text
         for number, target in enumerate(wider):
             try:
                 return kept.cast(target), number == 0
@@ -186,15 +191,33 @@ def column_of(cells: Sequence[object]) -> pa.Array:
     """Cells of any kind as one Arrow column: of their own type where they share one, else text."""
     import pyarrow as pa
 
-    plain = [bytes(c).hex() if isinstance(c, bytes | bytearray | memoryview) else c for c in cells]
+    plain = [_plain(c) for c in cells]
     kinds = {type(c) for c in plain if c is not None}
+    if kinds == {int, float}:
+        plain, kinds = [None if c is None else float(c) for c in plain], {float}  # type: ignore[arg-type]
     try:
-        if kinds == {int, float}:
-            return pa.array([None if c is None else float(c) for c in plain], pa.float64())  # type: ignore[arg-type]
-        if kinds <= {int} or kinds <= {float} or kinds <= {str} or kinds <= {bool}:
-            return pa.array(plain, pa.string() if kinds <= {str} else None)
+        if kinds <= {str}:
+            return pa.array(plain, pa.string())
         if len(kinds) == 1:
             return pa.array(plain)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-        pass
+        pass  # integers of more than 64 bits, lists of several kinds
     return pa.array([as_text(c) for c in plain], pa.string())
+
+
+def _plain(cell: object) -> object:
+    """What a driver returns, as a kind that answers have. Times of day, intervals and records become text."""
+    if cell is None or isinstance(cell, str | int | float | list):
+        return cell
+    if isinstance(cell, bytes | bytearray | memoryview):
+        return bytes(cell).hex()
+    if isinstance(cell, Decimal):
+        # a sum of integers comes as a decimal without a fraction and is an integer
+        return int(cell) if cell.is_finite() and cell.as_tuple().exponent == 0 else float(cell)
+    if isinstance(cell, datetime):
+        return cell.astimezone(UTC).replace(tzinfo=None) if cell.tzinfo else cell
+    if isinstance(cell, date):
+        return cell
+    if isinstance(cell, dict):
+        return json.dumps(cell, ensure_ascii=False, default=str)
+    return str(cell)

@@ -34,6 +34,7 @@ class Table:
     view: bool = False
     rows: int | None = None
     about: str = ""
+    declared: tuple[str, ...] = ()  # the engine's own types, beside `columns`
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Catalog:
         return found
 
 
-def catalog(tables: Sequence[Table], source: str, default_schema: str = "") -> Catalog:
+def catalog(tables: Sequence[Table], source: str, default_schema: str = "", left_out: Sequence[str] = ()) -> Catalog:
     """BOXes out of tables. The schema enters a BOX's name only where it is not the default and is needed."""
     names: dict[tuple[str, ...], str] = {}
     ordered = sorted(tables, key=lambda t: len(t.path) > 1 and t.path[0] != default_schema)
@@ -67,9 +68,9 @@ def catalog(tables: Sequence[Table], source: str, default_schema: str = "") -> C
         shown = table.path[1:] if len(table.path) > 1 and table.path[0] == default_schema else table.path
         origin = f"{'view' if table.view else 'table'} {'.'.join(shown)} of {source}"
         box = Box(names[table.path], table.columns, table.about, table.keys, table.rows, origin)
-        relations.append(Relation(box, table.path, table.view))
+        relations.append(Relation(box, table.path, table.view, table.declared))
     keys = _foreign_keys(tables, names)
-    return Catalog(tuple(relations), BoxSet(tuple(r.box for r in relations), keys))
+    return Catalog(tuple(relations), BoxSet(tuple(r.box for r in relations), keys, tuple(left_out)))
 
 
 def _foreign_keys(tables: Sequence[Table], names: dict[tuple[str, ...], str]) -> tuple[ForeignKey, ...]:

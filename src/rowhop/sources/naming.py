@@ -43,8 +43,12 @@ def nearest(name: str, names: Sequence[str], whole: bool = False) -> str | None:
     """The existing name that was probably meant, None when nothing is near. `whole`: a part in common is not enough."""
     from rapidfuzz import fuzz, process, utils
 
-    scorer = fuzz.ratio if whole else fuzz.WRatio
-    found = process.extractOne(name, names, scorer=scorer, processor=utils.default_process, score_cutoff=72)
+    if not whole:  # a short name is a part of many others by chance
+        long = [n for n in names if len(n) > 2]
+        found = process.extractOne(name, long, scorer=fuzz.WRatio, processor=utils.default_process, score_cutoff=72)
+        if found:
+            return str(found[0])
+    found = process.extractOne(name, names, scorer=fuzz.ratio, processor=utils.default_process, score_cutoff=72)
     return str(found[0]) if found else None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rowhop.box import Box, BoxSet
 from rowhop.errors import ReplyError
@@ -25,11 +25,19 @@ OPENERS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "L_PAREN"})
 
 @dataclass(frozen=True)
 class Relation:
-    """A BOX and where its rows are: `path` is (schema, table) or (table,) in the engine's own spelling."""
+    """A BOX and where its rows are: `path` is (schema, table) or (table,) in the engine's own spelling.
+
+    `declared` are the engine's own types of the BOX's columns, where it has strict ones.
+    """
 
     box: Box
     path: tuple[str, ...]
     view: bool = False
+    declared: tuple[str, ...] = ()
+
+    def type_of(self, column: str) -> str:
+        names = [c.name for c in self.box.columns]
+        return self.declared[names.index(column)]
 
 
 @dataclass(frozen=True)
@@ -56,15 +64,16 @@ def check_select(sql: str, dialect: str, boxes: BoxSet) -> CheckedSelect:
 
 def check(sql: str, dialect: str, relations: Sequence[Relation]) -> CheckedSelect:
     """The same for a database, whose tables may be named otherwise than their BOXes; both names are understood."""
-    from sqlglot.errors import SqlglotError, UnsupportedError
+    from sqlglot.errors import ErrorLevel, SqlglotError, UnsupportedError
 
     from rowhop.sources.resolve import resolve
+    from rowhop.sources.writing import writing
 
     tree = parse(sql, dialect)
     _refuse_unknown_syntax(tree, dialect)
     try:
         used = resolve(tree, dialect, relations)
-        text = tree.sql(dialect=dialect, comments=False, unsupported_level=_raise_level())
+        text = tree.sql(dialect=writing(dialect), comments=False, unsupported_level=ErrorLevel.RAISE)
     except UnsupportedError as error:
         raise ReplyError(f"This cannot be said in {_engine(dialect)} SQL: {error}") from None
     except SqlglotError as error:
@@ -156,12 +165,6 @@ def _what(node: exp.Expression) -> str:
     if isinstance(node, exp.Parameter | exp.Placeholder | exp.SessionParameter):
         return "A parameter or variable"
     return str(node.key).upper()
-
-
-def _raise_level() -> Any:
-    from sqlglot import ErrorLevel
-
-    return ErrorLevel.RAISE
 
 
 def _engine(dialect: str) -> str:

@@ -84,9 +84,10 @@ class _Resolver:
         schemaless = [r for r in self.relations if len(low) > len(r.path) and low[-1] == r.path[-1].lower()]
         own = low[0] in ("main", "public", "memory")
         for found in (exact, loose, schemaless if own else []):
-            by_box = [r for r in found if r.box.name == parts[-1]]
-            if len(found) == 1 or by_box:
-                return (by_box or found)[0]
+            if len(found) > 1:  # in several schemas: the plain name is the BOX's
+                found = [r for r in found if r.box.name.lower() == low[-1]] or found
+            if found:
+                return found[0]
         names = [r.box.name for r in self.relations]
         near = nearest(parts[-1], names)
         hint = f" Did you mean '{near}'?" if near else ""

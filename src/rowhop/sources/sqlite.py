@@ -7,7 +7,9 @@ progress handler, limits on the size of a value; in front of them the check of `
 from __future__ import annotations
 
 import hashlib
+import shutil
 import sqlite3
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"SQLite format 3\0"
 COUNT_BELOW = 256 << 20  # bytes of file up to which rows are counted
+COPY_BELOW = 1 << 30  # bytes of a database with a stale log that is copied to be read
 BUSY_SECONDS = 2.0
 LONGEST_CELL = 64 << 20  # bytes of one value that a model's statement may build
 RESULT_BYTES = 256 << 20
@@ -151,7 +154,10 @@ class SqliteSource:
     def _connect(self) -> Iterator[sqlite3.Connection]:
         _check_file(self.path)
         try:
-            with closing(sqlite3.connect(_uri(self.path), uri=True, timeout=BUSY_SECONDS)) as connection:
+            with (
+                _openable(self.path) as uri,
+                closing(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)) as connection,
+            ):
                 connection.text_factory = _decode
                 connection.execute("PRAGMA temp_store = MEMORY")  # no file of ours beside or elsewhere
                 connection.execute("PRAGMA trusted_schema = OFF")
@@ -175,7 +181,11 @@ class SqliteSource:
         sql = _select(relation, terms) + ("" if limit is None else f" LIMIT {int(limit)}")
         batches, size = [], 0
         try:
-            with adbc.connect(_uri(self.path)) as connection, connection.cursor() as cursor:
+            with (
+                _openable(self.path) as uri,
+                adbc.connect(uri) as connection,
+                connection.cursor() as cursor,
+            ):
                 cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(BATCH_ROWS)})
                 cursor.execute(sql)
                 for batch in cursor.fetch_record_batch():
@@ -301,15 +311,34 @@ def _authorizer() -> Callable[[int, str | None, str | None, str | None, str | No
 # files and messages
 
 
-def _uri(path: Path) -> str:
-    """Read-only. In WAL mode without a live WAL it is opened as immutable: else SQLite leaves files beside it."""
-    uri = f"file:{quote(str(path.resolve()))}?mode=ro"
+@contextmanager
+def _openable(path: Path) -> Iterator[str]:
+    """A URI that reads and leaves nothing behind; SQLite's WAL mode would put files beside the database even so.
+
+    Without a log there is nothing to share, and the file can be taken as unchanging for the length of a call. A log
+    that no living program shares (copied along, or left by a crash) is read from a copy of both.
+    """
     with path.open("rb") as file:
-        header = file.read(20)
-    wal = Path(f"{path}-wal")
-    if header[18:20] == b"\x02\x02" and not (wal.exists() and wal.stat().st_size):
-        uri += "&immutable=1"
-    return uri
+        logged = file.read(20)[18:20] == b"\x02\x02"
+    wal, shared = Path(f"{path}-wal"), Path(f"{path}-shm")
+    if not logged or (wal.exists() and wal.stat().st_size and shared.exists()):
+        yield _uri(path)
+    elif not (wal.exists() and wal.stat().st_size):
+        yield _uri(path) + "&immutable=1"
+    elif path.stat().st_size > COPY_BELOW:
+        raise SourceUnavailable(
+            f"{path} has an unfinished log ({wal.name}). Open it once with the program that wrote it."
+        )
+    else:
+        with tempfile.TemporaryDirectory(prefix="rowhop-") as folder:
+            copy = Path(folder) / "copy.db"
+            shutil.copyfile(path, copy)
+            shutil.copyfile(wal, f"{copy}-wal")
+            yield _uri(copy)
+
+
+def _uri(path: Path) -> str:
+    return f"file:{quote(str(path.resolve()))}?mode=ro"
 
 
 def _check_file(path: Path) -> None:

@@ -14,13 +14,15 @@ PROBE_ROWS = 50_000  # rows up to which a text column of numbers or dates is loo
 
 
 def read_catalog(connection: sqlite3.Connection, source: str, count: bool) -> Catalog:
-    tables = []
+    tables, left_out = [], []
     listing = "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT GLOB 'sqlite_*'"
     for name, kind in connection.execute(listing).fetchall():
         table = _read_table(connection, name, kind == "view", count)
         if table is not None:
             tables.append(table)
-    return catalog(typed_alike(tables), source)
+        else:
+            left_out.append(f"{kind} {name} could not be read.")
+    return catalog(typed_alike(tables), source, left_out=left_out)
 
 
 def _read_table(connection: sqlite3.Connection, name: str, view: bool, count: bool) -> Table | None:
