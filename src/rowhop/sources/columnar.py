@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -27,8 +27,10 @@ GLANCE_ROWS = 200
 
 
 class Rows(Protocol):
-    """Where a columnar table's rows come from."""
+    """Where a columnar table's rows come from. `headers` are its names as given, `names` address the columns."""
 
+    @property
+    def headers(self) -> list[str]: ...
     @property
     def names(self) -> list[str]: ...
     @property
@@ -41,7 +43,13 @@ class Rows(Protocol):
 
 @dataclass(frozen=True)
 class MemoryRows:
+    headers: list[str]
     table: pa.Table
+
+    @classmethod
+    def of(cls, table: pa.Table) -> MemoryRows:
+        """A frame may call two columns the same; numbers tell them apart."""
+        return cls(list(table.column_names), table.rename_columns([str(i) for i in range(table.num_columns)]))
 
     @property
     def names(self) -> list[str]:
@@ -76,6 +84,7 @@ class MemoryRows:
             def flush(self) -> None: ...
             def close(self) -> None: ...
 
+        digest.update(repr(self.headers).encode())
         with pa.ipc.new_stream(pa.PythonFile(_Sink(), "w"), self.table.schema) as writer:
             writer.write_table(self.table)
         return digest.hexdigest()
@@ -93,6 +102,10 @@ class ParquetRows:
     @property
     def names(self) -> list[str]:
         return list(self._file().schema_arrow.names)
+
+    @property
+    def headers(self) -> list[str]:
+        return self.names
 
     @property
     def count(self) -> int:
@@ -152,7 +165,7 @@ class ColumnarSource:
         self._rows = rows
         self._origin = origin
         self._lock = threading.RLock()
-        names, said = column_names(rows.names, box)
+        names, said = column_names(rows.headers, box)
         self._inner = dict(zip(names, rows.names, strict=True))
         self._box = box
         self._cautions = list(said)
@@ -368,7 +381,7 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
 
-def open_arrow_file(path: Path, opener: Callable[[Any], Any] | None = None) -> pa.Table:
+def open_arrow_file(path: Path) -> pa.Table:
     """An Arrow IPC file or stream, memory-mapped."""
     import pyarrow as pa
 

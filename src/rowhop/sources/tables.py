@@ -58,7 +58,7 @@ def open_table(path: Path, reading: Reading | None = None) -> Source:
 
 def open_frame(frame: Any, name: str = "table") -> Source:
     """A pandas or polars frame, or an Arrow table, under this name."""
-    return ColumnarSource(name, box_name(name), MemoryRows(frame_table(frame)), f"frame {name}", read_texts=True)
+    return ColumnarSource(name, box_name(name), MemoryRows.of(frame_table(frame)), f"frame {name}", read_texts=True)
 
 
 def open_text(text: str | bytes, name: str = "stdin", reading: Reading | None = None) -> Source:
@@ -94,7 +94,7 @@ def _open_columnar(path: Path, name: str, parquet: bool) -> Source:
 
     box = box_name(_stem(path))
     try:
-        rows = ParquetRows(path) if parquet else MemoryRows(frame_table(open_arrow_file(path)))
+        rows = ParquetRows(path) if parquet else MemoryRows.of(frame_table(open_arrow_file(path)))
         return ColumnarSource(name, box, rows, name)
     except (pa.ArrowInvalid, OSError) as error:
         what = "Parquet" if parquet else "Arrow"
