@@ -296,9 +296,10 @@ def _named(error: Any, said: str) -> str:
     """The optional parameter that a refusal is about, or ""."""
     if error.param in OPTIONAL:
         return str(error.param)
-    names = [name for name in OPTIONAL if re.search(rf"\b{name}\b", said) and len(name) > 1]
+    places = {name: re.search(rf"['\"`]{name}['\"`]" if name == "n" else rf"\b{name}\b", said) for name in OPTIONAL}
     # "Use 'max_completion_tokens' instead" names two: the one complained about comes first.
-    return min(names, key=said.index, default="")
+    found = {name: place.start() for name, place in places.items() if place}
+    return min(found, key=found.__getitem__, default="")
 
 
 def _retry_after(headers: Any) -> float | None:
