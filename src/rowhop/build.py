@@ -178,7 +178,7 @@ def embedder(settings: Settings) -> Embedder | None:
 def memory(settings: Settings, by: Embedder | None) -> Memory:
     from rowhop.memory import Memory
 
-    return Memory(by, settings.memory.file)
+    return Memory(by, settings.memory_file)
 
 
 def budget(settings: Settings, model: ChatModel) -> Budget:

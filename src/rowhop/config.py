@@ -166,11 +166,21 @@ class Settings(BaseSettings):
     def cache_folder(self) -> Path:
         return self.cache.folder or default_cache()
 
+    @property
+    def memory_file(self) -> Path:
+        return self.memory.file or default_data() / "memory.jsonl"
+
 
 def default_cache() -> Path:
     """The user's cache folder for rowhop; it is not made here."""
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     return (Path(base) if base else Path.home() / ".cache") / "rowhop"
+
+
+def default_data() -> Path:
+    """Where what the user taught is kept: it cannot be fetched again, so it does not lie in a cache."""
+    base = os.environ.get("XDG_DATA_HOME") or os.environ.get("LOCALAPPDATA")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "rowhop"
 
 
 def load(options: Mapping[str, Any] | None = None, folder: Path | None = None) -> Settings:

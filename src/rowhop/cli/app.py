@@ -150,6 +150,28 @@ def trace(
     return tracing.show(file, full)
 
 
+@app.command()
+def learn(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE",
+            help="Runs that --trace saved and whose answers you found right, or files of entries (JSON Lines).",
+            show_default=False,
+        ),
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List what is remembered.")] = False,
+    forget: Annotated[
+        str, typer.Option("--forget", metavar="ID", help="Remove one of your own entries.", show_default=False)
+    ] = "",
+) -> int:
+    """Remember questions whose answers you confirm; later prompts show them as examples."""
+    from rowhop.cli import learning
+    from rowhop.cli.options import settings
+
+    return learning.learn(files or [], settings(), listed, forget)
+
+
 @app.command("eval")
 def evaluate(
     benchmark: Annotated[
