@@ -85,13 +85,22 @@ def _write(table: pa.Table) -> int:
 class MappedBox:
     """A BOX in the child: private pages, so a program may change its frame and no one else sees it."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, pages: mmap.mmap, spare: mmap.mmap | None = None) -> None:
         import pyarrow as pa
 
-        self._pages = mmap.mmap(fd, 0, access=mmap.ACCESS_COPY)
-        buffer = pa.py_buffer(self._pages)
+        self._pages, self._spare = pages, spare
+        buffer = pa.py_buffer(pages)
         self._start = buffer.address
         self.table: pa.Table = pa.ipc.open_file(buffer).read_all()
+
+    @staticmethod
+    def open(fd: int) -> MappedBox:
+        return MappedBox(mmap.mmap(fd, 0, access=mmap.ACCESS_COPY), mmap.mmap(fd, 0, access=mmap.ACCESS_COPY))
+
+    def again(self) -> MappedBox:
+        """The BOX as it was sent, whatever the program did to its own pages; to be asked for once."""
+        assert self._spare is not None
+        return MappedBox(self._spare)
 
     def frame(self) -> pd.DataFrame:
         import pandas as pd

@@ -12,17 +12,19 @@ import io
 import linecache
 import os
 import sys
+import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
 
 from rowhop.sandbox import lockdown
 from rowhop.sandbox.boxfile import MappedBox
-from rowhop.sandbox.wire import MOST_WARNINGS, Request, write_reply
+from rowhop.sandbox.wire import MOST_ROWS, MOST_WARNINGS, Request, write_frame, write_reply
 
 FILE = "<program>"
-_REPLY_FD, _FIRST_BOX_FD = 3, 4
+_REPLY_FD = 3
+_SLOW_SECONDS, _MANY_ROWS = 2.0, 1_000_000  # beyond these the rows an answer rests on are not looked for
 
 
 class Printed(io.StringIO):
@@ -49,7 +51,7 @@ def main(
     layers: Sequence[str],
     readable: Sequence[str],
 ) -> None:
-    boxes = dict(zip(request.boxes, [MappedBox(fd) for fd in box_fds], strict=True))
+    boxes = dict(zip(request.boxes, [MappedBox.open(fd) for fd in box_fds], strict=True))
     frames = {name: box.frame() for name, box in boxes.items()} if request.language == "python" else {}
     used = lockdown.memory_in_use(proc_fd) if proc_fd >= 0 else (0, 0)
     _close_all_but(reply_fd)
@@ -89,6 +91,11 @@ def _run_python(request: Request, boxes: dict[str, MappedBox], frames: dict[str,
 
     printed = Printed(request.limits.output_bytes)
     fields = [frozenset(map(str, box.table.column_names)) for box in boxes.values()]
+    begun = time.perf_counter()
+
+    def is_row(series: Any) -> bool:
+        return _is_row(series, fields)
+
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         message: dict[str, Any]
@@ -97,7 +104,7 @@ def _run_python(request: Request, boxes: dict[str, MappedBox], frames: dict[str,
             linecache.cache[FILE] = (len(request.code), None, request.code.splitlines(True), FILE)
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
                 answer, by_expression = execute(tree, frames)
-                message = {"status": "ok", **values.to_message(answer, lambda row: _is_row(row, fields))}
+                message = {"status": "ok", **values.to_message(answer, is_row)}
         except MemoryError:
             message = {"status": "memory", "error": memory_words(request)}
             by_expression = False
@@ -110,6 +117,36 @@ def _run_python(request: Request, boxes: dict[str, MappedBox], frames: dict[str,
         said.append("no_answer: the program did not set `answer`; the value of its last line was taken")
     message |= {"output": printed.getvalue(), "warnings": said[:MOST_WARNINGS]}
     write_reply(_REPLY_FD, message, request.limits)
+    quick = time.perf_counter() - begun < _SLOW_SECONDS
+    if request.evidence and message["status"] == "ok" and quick and sum(map(len, frames.values())) <= _MANY_ROWS:
+        write_frame(_REPLY_FD, _evidence(request, message, boxes, is_row))
+
+
+def _evidence(
+    request: Request, message: dict[str, Any], boxes: dict[str, MappedBox], is_row: Callable[[Any], bool]
+) -> dict[str, Any]:
+    """The second frame: the program again, traced; nothing is said if the answer is then another one."""
+    from rowhop.sandbox import cautions, lineage, tracing, values
+
+    printed = Printed(0)
+    frames = {name: box.again().frame() for name, box in boxes.items()}
+    with warnings.catch_warnings(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        warnings.simplefilter("ignore")
+        try:
+            (answer, _), trail = tracing.run(ast.parse(request.code, FILE), execute, frames)
+            again = values.to_message(answer, is_row)
+            if any(again[part] != message[part] for part in again):
+                return {}
+            found = lineage.Lineage(trail, {name: box.table.num_rows for name, box in boxes.items()})
+            rows = {box: places.tolist() for box, places in found.found(trail.answer()).items() if len(places)}
+            said = cautions.of(found)
+        except Exception:  # noqa: BLE001  the answer stands; a program that fails when looked at has no evidence
+            return {}
+    return {
+        "rows": {box: places[:MOST_ROWS] for box, places in rows.items()},
+        "rows_total": {box: len(places) for box, places in rows.items()},
+        "warnings": said,
+    }
 
 
 class NoAnswer(Exception):

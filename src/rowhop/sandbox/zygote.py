@@ -36,6 +36,7 @@ _PRELOADED = (
     "pandas.core.reshape.api", "pandas.tseries.offsets", "pandas.core.computation.eval", "concurrent.futures.thread",
     "multiprocessing", "subprocess", "socket", "datetime", "_strptime", "encodings.idna", "encodings.latin_1",
     "rowhop.sandbox.child", "rowhop.sandbox.complaints", "rowhop.sandbox.values", "rowhop.sandbox.sqlrun",
+    "rowhop.sandbox.tracing", "rowhop.sandbox.lineage", "rowhop.sandbox.cautions",
 )  # fmt: skip
 
 # DuckDB asks how much memory there is, and gives up if it may not; with an own root it finds no such file
