@@ -73,7 +73,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.script.broken_pipes += 1
             self.close_connection = True
 
-    def _act(self, act: str, body: dict[str, Any]) -> None:
+    def _act(self, act: str, body: dict[str, Any]) -> object:
         if self.headers["authorization"] != f"Bearer {KEY}" or act == "401":
             shown = self.headers["authorization"]
             return self._json(
@@ -107,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._embeddings(body)
         if act == "whole":
             return self._json(200, self._final(body) | {"usage": self._usage()})
-        self._stream(act, body)
+        return self._stream(act, body)
 
     def _embeddings(self, body: dict[str, Any]) -> None:
         rows = [{"index": i, "embedding": [float(len(text)), 1.0, 0.0]} for i, text in enumerate(body["input"])]
@@ -144,7 +144,9 @@ class _Handler(BaseHTTPRequestHandler):
                 if act == "cut-quietly":
                     self._chunk(b"")
                 self.close_connection = True
-                return self.connection.close() if act == "cut" else None
+                if act == "cut":
+                    self.connection.close()
+                return
             if act == "not-json" and number == 1:
                 self._chunk(b"data: {oops\n\n")
             if act == "error-in-stream" and number == 1:

@@ -28,6 +28,7 @@ class LocalModel:
     """
 
     remote = False
+    free = True  # costs no money
     constrains = True
 
     def __init__(self, path: str | Path, name: str = "", context: int = 8192, threads: int | None = None) -> None:
@@ -40,6 +41,12 @@ class LocalModel:
         with self.path.open("rb") as file:
             if file.read(4) != b"GGUF":
                 raise ModelError(f"{self.path} is not a GGUF model file.")
+
+    @property
+    def identity(self) -> str:
+        """For caches: another file under the same name is another model."""
+        found = self.path.stat()
+        return f"{self.path.resolve()} {found.st_size} {found.st_mtime_ns} {self.context}"
 
     def __repr__(self) -> str:
         return f"LocalModel({str(self.path)!r}, {self.name!r})"

@@ -159,6 +159,11 @@ class OpenAIModel:
     def remote(self) -> bool:
         return self._endpoint.remote
 
+    @property
+    def identity(self) -> str:
+        """For caches: the same name at another address may be another model."""
+        return self._endpoint.shown
+
     def __repr__(self) -> str:
         return f"OpenAIModel({self.name!r}, {self._endpoint.shown!r})"
 
