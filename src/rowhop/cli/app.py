@@ -209,6 +209,14 @@ def evaluate(
     method: Method = None,
     language: Language = None,
     samples: Samples = None,
+    repairs: Annotated[
+        int | None,
+        typer.Option("--repairs", min=0, metavar="N", help="Further tries when a program fails.", show_default="3"),
+    ] = None,
+    demonstrations: Annotated[
+        int | None,
+        typer.Option("--demonstrations", min=0, metavar="N", help="Solved questions to show.", show_default="auto"),
+    ] = None,
     budget: Budget = None,
     json: AsJson = False,
 ) -> int:
@@ -217,10 +225,34 @@ def evaluate(
     from rowhop.cli.options import settings
     from rowhop.eval.evaluate import EvalOptions
 
-    given = settings(model, method, language, samples, budget)
+    given = evaluating.with_switches(settings(model, method, language, samples, budget), repairs, demonstrations)
     how = "retry" if retry else "resume" if resume else ""
     options = EvalOptions(benchmark, given, data, split, n or None, seed, folder, how, minutes, threads, cached)
     return evaluating.evaluate(options, json)
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.", show_default=False)],
+    second: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of another run.", show_default=False)],
+) -> int:
+    """Compare two runs of eval over the questions that both asked."""
+    from rowhop.cli import evaluating
+
+    return evaluating.compare(first, second)
+
+
+@app.command()
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help="Where the report goes: FILE.md and FILE.html.")
+    ] = Path("report"),
+) -> int:
+    """Write a report of runs of eval: tables, plots, errors by type, every case with its trace."""
+    from rowhop.cli import evaluating
+
+    return evaluating.report(runs, out)
 
 
 @model_app.command("list")

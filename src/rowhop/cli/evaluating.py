@@ -1,15 +1,17 @@
-"""`rowhop eval`: ask a benchmark's questions, keep what came of each, and sum up."""
+"""`rowhop eval`, `compare` and `report`: ask a benchmark's questions, keep what came of each, and sum up."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rowhop.cli import screen
 
 if TYPE_CHECKING:
+    from rowhop.config import Settings
     from rowhop.eval.evaluate import EvalOptions
     from rowhop.eval.runner import Progress
 
@@ -26,6 +28,35 @@ def evaluate(options: EvalOptions, as_json: bool) -> int:
     else:
         screen.out().print(screen.plain(render(summary)))
     return GAVE_UP if summary.stopped else ANSWERED
+
+
+def with_switches(settings: Settings, repairs: int | None, demonstrations: int | None) -> Settings:
+    """What only measuring switches: rounds of repair and demonstrations."""
+    from rowhop import config
+
+    given = {"repairs": repairs, "demonstrations": demonstrations}
+    return config.changed(settings, {"ask": {name: value for name, value in given.items() if value is not None}})
+
+
+def compare(first: Path, second: Path) -> int:
+    from rowhop.eval.runfolder import read
+    from rowhop.eval.summary import compare as paired
+    from rowhop.eval.summary import percent, summarise
+
+    runs = [read(first), read(second)]
+    for run in runs:
+        summary = summarise(run)
+        screen.out().print(screen.plain(f"{run.folder}: {summary.metric} {percent(summary.score)}"))
+    screen.out().print(screen.plain(paired(*runs).because))
+    return 0
+
+
+def report(runs: Sequence[Path], out: Path) -> int:
+    from rowhop.eval.report import write_report
+
+    for path in write_report(runs, out):
+        screen.out().print(screen.plain(str(path)))
+    return 0
 
 
 def _tell(progress: Progress) -> None:
