@@ -93,11 +93,11 @@ class BigTextSource:
     def boxes(self) -> BoxSet:
         with self._lock:
             self._refresh()
-            columns = []
-            for name in self._names:
-                typed = self._typed.get(name) or self._layout.typed.get(name)
-                if typed is not None:
-                    columns.append(describe(name, typed))
+            # Ragged rows brought further columns along, which the first rows did not have.
+            known = {**self._layout.typed, **self._typed}
+            self._type(self._texts([n for n in self._names if n not in known]))
+            types = {**self._layout.typed, **self._typed}
+            columns = [describe(name, types[name]) for name in self._names]
             about = self._layout.sample.about
             return BoxSet((Box(self._box, tuple(columns), about, (), self._rows, self.name),))
 
@@ -118,7 +118,10 @@ class BigTextSource:
         import pyarrow as pa
 
         with self._lock:
-            table = pa.table(self._texts(self._named(box, columns)))
+            texts = self._texts(self._named(box, columns))
+            if columns is None:
+                texts.update(self._texts([n for n in self._names if n not in texts]))
+            table = pa.table(texts)
         return table if rows is None else table.take(list(rows))
 
     def distinct(self, box: str, column: str, limit: int) -> list[str]:

@@ -9,7 +9,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TextIO
 
 from rowhop.errors import SourceError
@@ -30,7 +30,7 @@ class Dialect:
     def rows(self, text: str) -> list[list[str]]:
         return [row for row in self.read(io.StringIO(text, newline="")) if row]
 
-    def read(self, lines: TextIO) -> Iterator[list[str]]:
+    def read(self, lines: TextIO, strict: bool = False) -> Iterator[list[str]]:
         # The module's own limit of 128 KB a cell is for the whole process; a cell may hold a document.
         csv.field_size_limit(2**31 - 1)
         for _ in range(self.skip):
@@ -43,6 +43,7 @@ class Dialect:
             quoting=csv.QUOTE_MINIMAL if self.quote else csv.QUOTE_NONE,
             escapechar=self.escape,
             doublequote=self.escape is None,
+            strict=strict,
         )
 
 
@@ -135,14 +136,26 @@ def find_dialect(text: str, reading: Reading, suffix: str = "", cut: bool = Fals
 
 
 def _least_broken(sample: str, candidates: Sequence[Dialect], cut: bool) -> Dialect:
-    best, best_score = candidates[0], (-1.0, 0.0, 0.0)
+    best, best_score = candidates[0], (-1.0, -1.0, 0.0, 0.0)
     for candidate in candidates:
-        plain = Dialect(candidate.delimiter, candidate.quote)
-        for dialect in (candidate, plain) if candidate.escape else (candidate,):
-            score = _likeness(dialect.rows(sample)[: None if not cut else -1])
+        # Where backslashes stand before quotes, either reading is tried; quotes doubled as usual are likelier.
+        choices = (replace(candidate, escape=None), candidate) if candidate.escape else (candidate,)
+        for dialect in choices:
+            proper = 1.0 if len(choices) == 1 or _is_proper(sample, dialect, cut) else 0.0
+            score = (proper, *_likeness(dialect.rows(sample)[: None if not cut else -1]))
             if score > best_score:
                 best, best_score = dialect, score
     return best
+
+
+def _is_proper(sample: str, dialect: Dialect, cut: bool) -> bool:
+    """No letter after a closing quote, no quote left open at the end."""
+    try:
+        for _ in dialect.read(io.StringIO(sample, newline=""), strict=True):
+            pass
+    except csv.Error as error:
+        return cut and "end of data" in str(error)
+    return True
 
 
 def _likeness(rows: Sequence[Sequence[str]]) -> tuple[float, float, float]:

@@ -30,7 +30,8 @@ HEADER_WITHIN = 15
 
 def box_name(text: str, taken: Iterable[str] = ()) -> str:
     """An identifier for a table, sheet or file stem: "2024 sales" becomes `table_2024_sales`."""
-    name = re.sub(r"\W+", "_", text.strip()).strip("_")
+    name = "".join(c if ("a" + c).isidentifier() else "_" for c in text.strip())
+    name = re.sub("_+", "_", name).strip("_")
     if not name or not name.isidentifier():
         name = f"table_{name}" if name else "table_1"
     if name in _TAKEN or name.lower() in _TAKEN:

@@ -57,7 +57,7 @@ def sheet_from_grid(name: str, grid: Sequence[Sequence[str]], heading: Heading, 
         columns.pop()
     names, cautions = column_names(headers, name)
     cautions += _raggedness(name, body, len(heading.names), names)
-    if not heading.rows:
+    if not any(heading.names):
         cautions = [Caution("no_header", f"{name}: no header was found; columns are called by their number.")]
     texts = pa.table({n: pa.array(c, pa.string()) for n, c in zip(names, columns, strict=True)})
     return Sheet(name, texts, origin, heading.title, tuple(cautions), **more)
