@@ -1,0 +1,134 @@
+"""One program from check to result, whatever its language: Python, SQL over BOXes, or the source's own SQL."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from rowhop.agents.pandora import loading, result
+from rowhop.agents.pandora.check import check_python
+from rowhop.agents.pandora.result import Result
+from rowhop.agents.pandora.values import mend_values
+from rowhop.box import BoxSet
+from rowhop.errors import ReplyError
+from rowhop.sandbox import Limits, Run, Sandbox, run_code
+from rowhop.sources import Source
+from rowhop.trace import CodeRun, Trace
+from rowhop.types import Caution, Program
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Cells of a column that compared values are looked up among.
+CELLS = 5_000
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """`complaint` is what the model is told, empty when there is a result. `program` is what ran, after mending."""
+
+    program: Program
+    rationale: str
+    complaint: str = ""
+    result: Result | None = None
+    run: Run | None = None
+    cautions: tuple[Caution, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return self.result is not None
+
+    @property
+    def empty(self) -> bool:
+        return self.result is not None and self.result.empty
+
+
+class Workbench:
+    """Runs programs over the chosen BOXes of one question. Loaded rows are kept for the next attempt."""
+
+    def __init__(self, source: Source, boxes: BoxSet, trace: Trace, unsafe: Sandbox | None = None) -> None:
+        self.source = source
+        self.boxes = boxes
+        self.trace = trace
+        self.unsafe = unsafe
+        self._loaded: dict[tuple[str, tuple[str, ...]], tuple[pa.Table, tuple[Caution, ...]]] = {}
+        self.cells = lru_cache(maxsize=256)(self._cells)
+
+    def _cells(self, box: str, column: str) -> list[str]:
+        return self.source.distinct(box, column, CELLS)
+
+    def attempt(self, program: Program, rationale: str) -> Attempt:
+        start = time.monotonic()
+        cautions: list[Caution] = []
+        try:
+            run, program = self._run(program, cautions)
+        except ReplyError as refused:
+            self._record(program, "refused", str(refused), None, (), start)
+            return Attempt(program, rationale, str(refused))
+        cautions += result.cautions(run.warnings)
+        if run.status != "ok":
+            complaint = run.error or f"The program ended with: {run.status}."
+            self._record(program, run.status, complaint, None, cautions, start)
+            return Attempt(program, rationale, complaint, run=run, cautions=tuple(cautions))
+        found = result.result_of(run)
+        self._record(program, "ok", "", found, cautions, start)
+        return Attempt(program, rationale, "", found, run, tuple(cautions))
+
+    def _run(self, program: Program, cautions: list[Caution]) -> tuple[Run, Program]:
+        if program.language == "python":
+            checked = check_python(program.code, self.boxes, self.cells)
+            cautions += checked.cautions
+            program = Program("python", checked.code)
+            loaded = self._load(loading.python_columns(self.boxes, checked.code), cautions)
+            return self._sandboxed(program, loaded), program
+        from rowhop.sources.readonly import check_select
+
+        dialect = program.dialect or "duckdb"
+        selected = check_select(program.code, dialect, self.boxes)
+        mended, changes = mend_values(selected.sql, dialect, self.boxes, self.cells)
+        cautions += changes
+        program = Program("sql", mended, dialect)
+        if dialect != "duckdb" or (self.source.dialect == "duckdb" and program.dialect == "native"):
+            return self._native(program), program
+        return self._sandboxed(program, self._load(selected.boxes_used, cautions)), program
+
+    def _sandboxed(self, program: Program, tables: Mapping[str, pa.Table]) -> Run:
+        limits = _limits(self.trace)
+        return self.unsafe.run(program, tables, limits) if self.unsafe else run_code(program, tables, limits)
+
+    def _native(self, program: Program) -> Run:
+        start = time.monotonic()
+        table = self.source.select(program.code, result.ROWS, _limits(self.trace).wall_seconds)
+        return Run("ok", "frame", table=table, seconds=time.monotonic() - start)
+
+    def _load(self, used: Mapping[str, tuple[str, ...]], cautions: list[Caution]) -> dict[str, pa.Table]:
+        tables: dict[str, pa.Table] = {}
+        for name, columns in used.items():
+            key = (name, tuple(columns))
+            if key not in self._loaded:
+                one = loading.load(self.source, self.boxes, {name: columns})
+                self._loaded[key] = one.tables[name], one.cautions
+            tables[name], found = self._loaded[key]
+            cautions += found
+        return tables
+
+    def _record(
+        self, program: Program, status: str, error: str, found: Result | None, warned: object, start: float
+    ) -> None:
+        table = found.table if found is not None else None
+        if table is not None and len(table.rows) > 20:
+            table = type(table)(table.columns, table.rows[:20], table.total)
+        warnings = tuple(warned) if isinstance(warned, list | tuple) else ()
+        self.trace.add(CodeRun(program, status, error, table, warnings, round(time.monotonic() - start, 4)))
+
+
+def _limits(trace: Trace) -> Limits:
+    """The sandbox's limits, cut to what is left of the question's seconds."""
+    usual = Limits()
+    if trace.budget.seconds is None:
+        return usual
+    left = max(0.5, trace.budget.seconds - trace.elapsed)
+    return Limits(cpu_seconds=max(1, min(usual.cpu_seconds, int(left) + 1)), wall_seconds=min(usual.wall_seconds, left))

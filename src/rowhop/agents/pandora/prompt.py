@@ -1,0 +1,118 @@
+"""The messages of one question: a system text and demonstrations, which stay the same from question to question
+where the model caches them, then the BOXes, the notes and the question."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowhop import prompts
+from rowhop.agents.pandora.choose import Room, choose
+from rowhop.agents.pandora.show import schema_only, show, show_box
+from rowhop.box import Box, BoxSet
+from rowhop.memory import Entry, Memory
+from rowhop.models import Embedder, Message
+from rowhop.sources import Source
+from rowhop.types import Language, Question
+
+if TYPE_CHECKING:
+    from rowhop.agents.pandora.agent import PandoraSettings
+
+PACKAGE = "rowhop.agents.pandora"
+# Tokens of BOXes in a prompt where the user says nothing: reading costs an embedded model a second per 70.
+TOKENS_COMPACT, TOKENS_LARGE = 900, 6_000
+CHARACTERS_PER_TOKEN = 3.2
+FIXED, RECALLED = 8, 10  # demonstrations
+_DIALECTS = {"duckdb": "DuckDB", "sqlite": "SQLite", "postgres": "PostgreSQL", "mysql": "MySQL"}
+
+
+class Prompt(NamedTuple):
+    source: Source
+    memory: Memory
+    embedder: Embedder | None
+    settings: PandoraSettings
+    language: Language
+    dialect: str
+    compact: bool  # the model runs on this machine: short prompts, a prefix that stays
+
+    def allowed(self) -> BoxSet:
+        """All BOXes without the columns that the user hides."""
+        boxes, hidden = self.source.boxes(), set(self.settings.hidden)
+        if not hidden:
+            return boxes
+        kept = tuple(
+            replace(
+                b, columns=tuple(c for c in b.columns if c.name not in hidden and f"{b.name}.{c.name}" not in hidden)
+            )
+            for b in boxes.boxes
+        )
+        return replace(boxes, boxes=kept)
+
+    def boxes(self, question: Question) -> BoxSet:
+        """The BOXes that the prompt shows for a question."""
+        tokens = self.settings.prompt_tokens or (TOKENS_COMPACT if self.compact else TOKENS_LARGE)
+        room = Room(int(tokens * CHARACTERS_PER_TOKEN))
+        values = self.settings.share != "schema"
+        found = choose(self.source, self.allowed(), question.text, room, _size, self.embedder, match_cells=values)
+        return found if values else schema_only(found)
+
+    def shown(self, boxes: BoxSet) -> str:
+        return show(boxes, samples=0 if self.settings.share == "schema" else 3)
+
+    def messages(self, boxes: BoxSet, question: Question) -> tuple[Message, ...]:
+        template = prompts.text(PACKAGE, "question")
+        notes = f"\nNotes: {self.settings.notes}" if self.settings.notes else ""
+        asked = prompts.fill(template, boxes=self.shown(boxes) + notes, question=question.text).rstrip()
+        return (*self._head(question), Message("user", asked))
+
+    def _head(self, question: Question) -> list[Message]:
+        if self.language == "python":
+            system = prompts.text(PACKAGE, "system_python").strip()
+        else:
+            dialect = _DIALECTS.get(self.dialect, self.dialect)
+            system = prompts.fill(prompts.text(PACKAGE, "system_sql"), dialect=dialect).strip()
+        head = [Message("system", system)]
+        template = prompts.text(PACKAGE, "question")
+        for entry in self._demonstrations(question):
+            asked = prompts.fill(template, boxes=entry.schema, question=entry.question).rstrip()
+            head += [Message("user", asked), Message("assistant", written(entry))]
+        return head
+
+    def _demonstrations(self, question: Question) -> list[Entry]:
+        k = self.settings.demonstrations
+        if self.compact:
+            kind = "database" if self.source.kind == "database" or len(self.source.boxes().boxes) > 1 else "table"
+            return self.memory.fixed(FIXED if k is None else k, self.language, kind)  # type: ignore[arg-type]
+        return self.memory.recall(question.text, RECALLED if k is None else k, self.language)
+
+    def repair(
+        self, messages: tuple[Message, ...], question: Question, code: str, complaint: str
+    ) -> tuple[Message, ...]:
+        """A conversation goes on with the complaint; a small model reads its whole prompt anew, with the failure
+        as a warning, since it loses the thread of a longer conversation."""
+        if not self.compact:
+            template = prompts.text(PACKAGE, "repair")
+            told = prompts.fill(template, complaint=complaint, question=question.text).rstrip()
+            return (*messages, Message("assistant", fenced(code, self.language)), Message("user", told))
+        asked = messages[-1].content.removesuffix(f"Q: {question.text}")
+        template = prompts.text(PACKAGE, "again")
+        short = " ".join(complaint.split())[:300]
+        told = prompts.fill(
+            template, asked=asked, code=" ; ".join(code.split("\n"))[:300], complaint=short, question=question.text
+        )
+        return (*messages[:-1], Message("user", told.rstrip()))
+
+
+def _size(box: Box) -> int:
+    return len(show_box(box))
+
+
+def fenced(code: str, language: Language) -> str:
+    return f"```{language}\n{code}\n```"
+
+
+def written(entry: Entry) -> str:
+    """A demonstration's reply, as replies are wanted: the thought as a comment, then the program."""
+    mark = "--" if entry.language == "sql" else "#"
+    thought = f"{mark} {entry.rationale}\n" if entry.rationale else ""
+    return fenced(thought + entry.code, entry.language)

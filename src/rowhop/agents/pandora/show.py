@@ -1,0 +1,74 @@
+"""How BOXes look in a prompt: one line a field with its type and a few values, and the joins that are there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rowhop.box import Box, BoxSet, Column
+from rowhop.types import Value
+
+# A cell is cut here; prose says enough with its beginning, and one cell of 200 KB must not fill the prompt.
+CELL = 32
+NAME = 120
+_TYPES = {"integer": "int", "number": "float", "boolean": "bool", "mixed": "text"}
+
+
+def show(boxes: BoxSet, samples: int = 3) -> str:
+    """The BOXes as a prompt shows them; `samples` = 0 shows the schema only.
+
+    orders: 24 rows
+    "id" int: 1, 2, 3
+    "city" text: "Oslo", "Rome" | in question: "Rome"
+    """
+    parts = [show_box(box, samples) for box in boxes.boxes]
+    if joins := [f"{k.box}.{k.field} = {k.to_box}.{k.to_field}" for k in boxes.foreign_keys]:
+        parts.append("Joins: " + ", ".join(joins))
+    return "\n".join(parts)
+
+
+def show_box(box: Box, samples: int = 3) -> str:
+    rows = f": {box.rows} rows" if box.rows is not None else ":"
+    lines = [f"{box.name}{rows}" + (f" ({_cut(box.about, NAME)})" if box.about else "")]
+    lines += [_line(column, samples) for column in box.columns]
+    return "\n".join(lines)
+
+
+def _line(column: Column, samples: int) -> str:
+    kind = _TYPES.get(column.dtype, column.dtype)
+    line = f"{quoted(column.name, NAME)} {kind}"
+    if column.about:
+        line += f" ({_cut(column.about, NAME)})"
+    if samples and (values := _distinct(column.samples, samples)):
+        line += ": " + ", ".join(values)
+    if samples and column.matched:
+        line += " | in question: " + ", ".join(quoted(cell) for cell in column.matched)
+    return line
+
+
+def _distinct(values: Sequence[Value], most: int) -> list[str]:
+    return list(dict.fromkeys(quoted(v) if isinstance(v, str) else _bare(v) for v in values))[:most]
+
+
+def _bare(value: Value) -> str:
+    return "null" if value is None else str(value)
+
+
+def quoted(text: str, most: int = CELL) -> str:
+    """As a JSON string: a line break or a quote in a cell stays inside it, other letters stay as they are."""
+    return json.dumps(_cut(text, most), ensure_ascii=False)
+
+
+def _cut(text: str, most: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def schema_only(boxes: BoxSet) -> BoxSet:
+    """Without any value of the data, for `share = schema`."""
+    return replace(boxes, boxes=tuple(replace(b, columns=tuple(map(_without_values, b.columns))) for b in boxes.boxes))
+
+
+def _without_values(column: Column) -> Column:
+    return replace(column, samples=(), matched=(), parsed_from="")
