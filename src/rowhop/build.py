@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -17,11 +18,17 @@ from rowhop.trace import Budget
 
 if TYPE_CHECKING:
     from rowhop.agents import Agent
-    from rowhop.config import Settings, SourceSettings
+    from rowhop.config import EmbedderSettings, Settings, SourceSettings
     from rowhop.memory import Memory
 
 # What questions are asked over.
 Knowledge = Source | Graph
+
+# Told the bytes that are there and the bytes in all while weights are fetched.
+Fetching = Callable[[int, int], None]
+
+OPENAI = "https://api.openai.com/v1"
+REPLAY = "replay:"  # a model that says again what stands in a saved trace
 
 # What `auto` means for each kind of source.
 _AUTO = {"table": "pandora", "database": "pandora", "graph": "ppoga", "text graph": "pasemiqa"}
@@ -142,37 +149,73 @@ class Unsent:
         raise AssertionError("A dry run sent something to a model.")
 
 
-def is_remote(settings: Settings) -> bool:
+def is_endpoint(settings: Settings) -> bool:
     """Whether the model that settings name is one of an endpoint."""
     from rowhop.models import weights
 
     name = settings.model.name
-    return bool(name) and name not in weights.NAMES and not _is_file(name) and not name.startswith("replay:")
+    return bool(name) and name not in weights.NAMES and not name.endswith(".gguf") and not name.startswith(REPLAY)
 
 
-def chat_model(settings: Settings, over: Knowledge, *, sends: bool = True) -> ChatModel:
-    """The model that settings name, behind the reply cache. Fetches weights when they are not there yet."""
-    name = settings.model.name or config.EMBEDDED
-    remote = is_remote(settings)
-    if not sends:
-        return Unsent(name, remote, constrains=not remote)
-    if name.startswith("replay:"):
-        from rowhop.models.scripted import Replay
+def chat_model(
+    settings: Settings, over: Knowledge, *, sends: bool = True, progress: Fetching | None = None
+) -> ChatModel:
+    """The model that settings name, with its price, behind the reply cache. Fetches weights that are not there yet."""
+    from rowhop.models.prices import priced, read_prices
 
-        return Replay(Path(name.removeprefix("replay:")))
-    model = _endpoint(name, settings) if remote else _embedded(name, settings)
-    if not settings.cache.replies:
+    model = bare_model(settings, sends=sends, progress=progress)
+    if isinstance(model, Unsent):
+        return model
+    prices = read_prices(settings.model.prices) if settings.model.prices else {}
+    model = priced(model, prices, settings.budget.money)
+    if not settings.cache.replies or settings.model.name.startswith(REPLAY):
         return model
     from rowhop.models.cache import CachedModel
 
     return CachedModel(model, settings.cache_folder / "replies.sqlite", over.fingerprint())
 
 
-def embedder(settings: Settings) -> Embedder | None:
-    """What compares meanings."""
-    from rowhop.models.embed import LocalEmbedder
+def bare_model(settings: Settings, *, sends: bool = True, progress: Fetching | None = None) -> ChatModel:
+    """The model that settings name, without price and cache."""
+    name = settings.model.name or config.EMBEDDED
+    endpoint = is_endpoint(settings)
+    if not sends:
+        return Unsent(name, remote=endpoint, constrains=not endpoint)
+    if name.startswith(REPLAY):
+        from rowhop.models.scripted import Replay
 
-    return LocalEmbedder()
+        return Replay(Path(name.removeprefix(REPLAY)), strict=False)
+    return _endpoint(name, settings) if endpoint else _embedded(name, settings, progress)
+
+
+def embedder(settings: Settings) -> Embedder:
+    """What compares meanings; one per process for the same settings."""
+    how = settings.embedder
+    key = settings.model.api_key.get_secret_value()
+    return _embedder(how, settings.cache_folder, how.base_url or settings.model.base_url, key)
+
+
+@cache
+def _embedder(how: EmbedderSettings, folder: Path, base_url: str, key: str) -> Embedder:
+    from rowhop.models.embed import EndpointEmbedder, LocalEmbedder
+
+    if not how.name:
+        from rowhop.models import weights
+        from rowhop.models.late import Late
+
+        name = weights.EMBEDDER
+        return Late(lambda: LocalEmbedder(weights.fetch(name, folder / "models"), name), name)
+    if Path(how.name).expanduser().is_dir():
+        return LocalEmbedder(Path(how.name).expanduser(), "", how.query_prefix or None, how.pooling or None)
+    if not base_url:
+        raise ConfigError(
+            f"The embedder {how.name} is neither a folder nor, without a base_url, a model of an endpoint."
+        )
+    from rowhop.models.cache import CachedEmbedder
+
+    return CachedEmbedder(
+        EndpointEmbedder(how.name, base_url, key, prefix=how.query_prefix), folder / "embeddings.sqlite"
+    )
 
 
 def memory(settings: Settings, by: Embedder | None) -> Memory:
@@ -205,6 +248,8 @@ def agent(name: str, model: ChatModel, over: Knowledge, settings: Settings, note
 def _pandora(model: ChatModel, over: Knowledge, settings: Settings, notes: str) -> Agent:
     from rowhop.agents.pandora.agent import Pandora, PandoraSettings
 
+    if not is_source(over):
+        raise ConfigError(f"The method pandora does not read {over.name} yet.")
     by = embedder(settings)
     how = settings.ask
     chosen = PandoraSettings(
@@ -231,25 +276,24 @@ def _endpoint(name: str, settings: Settings) -> ChatModel:
     from rowhop.models import weights
     from rowhop.models.openai import OpenAIModel
 
-    key, url = settings.model.api_key.get_secret_value(), settings.model.base_url
-    if not key and not url:
+    how = settings.model
+    key = how.api_key.get_secret_value()
+    if not key and not how.base_url:
         raise ConfigError(
             f"No embedded model is named {name}, and no endpoint is set.{config.nearest(name, weights.NAMES)}"
             " For an endpoint set OPENAI_BASE_URL and OPENAI_API_KEY."
         )
-    return OpenAIModel(name, url, key)
+    return OpenAIModel(name, how.base_url or OPENAI, key, how.timeout)
 
 
-def _embedded(name: str, settings: Settings) -> ChatModel:
+def _embedded(name: str, settings: Settings, progress: Fetching | None) -> ChatModel:
     from rowhop.models import weights
     from rowhop.models.local import LocalModel
 
-    path = Path(name).expanduser() if _is_file(name) else weights.fetch(name, settings.cache_folder / "models")
-    return LocalModel(path, name)
-
-
-def _is_file(name: str) -> bool:
-    return name.endswith(".gguf") or Path(name).expanduser().exists()
+    if name.endswith(".gguf"):
+        return LocalModel(Path(name).expanduser(), threads=settings.model.threads)
+    path = weights.fetch(name, settings.cache_folder / "models", progress)
+    return LocalModel(path, name, threads=settings.model.threads)
 
 
 def _reading(settings: Settings, named: SourceSettings | None = None) -> Reading:

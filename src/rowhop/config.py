@@ -85,7 +85,7 @@ class EmbedderSettings(_Section):
     name: str = ""
     base_url: str = ""
     query_prefix: str = ""
-    pooling: Literal["mean", "cls"] = "mean"
+    pooling: Literal["", "mean", "cls"] = ""  # empty: as the folder says
 
 
 class AskSettings(_Section):
@@ -95,7 +95,7 @@ class AskSettings(_Section):
     repairs: int = Field(default=3, ge=0, le=10)
     demonstrations: int | None = Field(default=None, ge=0)
     prompt_tokens: int | None = Field(default=None, ge=100)
-    empty_is_failure: bool = False
+    empty_is_failure: bool = True
     notes: Path | None = None
     unsafe_run: bool = False
 
