@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,21 @@ def test_a_bad_query_is_wrong_and_harmless(shop: Path, sql: str, word: str) -> N
     assert word in score.because
     assert shop.read_bytes() == before
     assert [f.name for f in shop.parent.iterdir()] == [shop.name]
+
+
+def test_variants_of_a_database_find_out_what_agrees_by_chance(shop: Path) -> None:
+    assert not spider.has_suite(shop)
+    variant = shop.with_name("shop-2.sqlite")
+    variant.write_bytes(shop.read_bytes())
+    with closing(sqlite3.connect(variant)) as db, db:
+        db.execute("INSERT INTO sales VALUES ('pad', 9, 1.0, '')")
+    assert spider.has_suite(shop)
+    by_chance = "SELECT count(*) FROM sales WHERE price > 1", "SELECT count(*) FROM sales"
+    assert spider.execution_match(shop, *by_chance).value == 1.0
+    score = spider.suite_match(shop, *by_chance)
+    assert (score.metric, score.value) == ("EX-suite", 0.0)
+    assert "shop-2.sqlite" in score.because
+    assert spider.suite_match(shop, "SELECT n FROM sales", "SELECT n + 0 FROM sales").value == 1.0
 
 
 def test_a_gold_query_that_fails_is_not_the_answers_fault(shop: Path) -> None:

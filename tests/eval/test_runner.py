@@ -71,7 +71,10 @@ def test_a_failed_question_is_a_zero_with_its_reason(tmp_path: Path) -> None:
     assert summary.n == 5
     assert summary.score.mean == pytest.approx(0.2)
     assert summary.statuses == {"failed": 2, "gave_up": 1, "unknown": 1, "answered": 1}
-    assert summary.failures == {"no program in the reply": 1, "ZeroDivisionError: division by zero": 1}
+    assert summary.failures == {
+        "no program in the reply": 1,
+        "A fault in the program: ZeroDivisionError: division by zero": 1,
+    }
     by_id = {r.id: r for r in outcome.run.records}
     assert by_id["q2"].scores[0].because == "The budget of 3 model calls is spent."
     assert by_id["q3"].scores[0].because == "nothing fits"
@@ -153,10 +156,18 @@ def test_a_machine_at_fault_stops_the_run_and_retry_asks_again(tmp_path: Path) -
     outcome = run(tmp_path, items(20), down, CONFIG)
     assert len(outcome.run.records) == PATIENCE
     assert "The endpoint does not answer." in outcome.stopped
+    assert "--resume --retry" in outcome.stopped
     again = run(tmp_path, items(20), right, CONFIG, resume="retry")
     assert again.stopped == ""
     assert summarise(again.run).score.mean == 1.0
     assert len(lines(tmp_path)) == 20
+
+
+def test_a_fault_in_every_question_stops_the_run(tmp_path: Path) -> None:
+    outcome = run(tmp_path, items(20), lambda item, trace: item.nothing, CONFIG)  # type: ignore[attr-defined]
+    assert len(outcome.run.records) == PATIENCE
+    assert "AttributeError" in outcome.stopped
+    assert len(run(tmp_path, items(20), right, CONFIG, resume="retry").run.records) == 20
 
 
 def test_threads_share_the_work_and_give_the_same_result(tmp_path: Path) -> None:

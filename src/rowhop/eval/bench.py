@@ -139,7 +139,7 @@ def _run(plan: Plan, cell: Cell) -> Run | None:
 
 def _done(plan: Plan, cell: Cell) -> int:
     run = _run(plan, cell)
-    return 0 if run is None else sum(not r.operator_fault for r in run.records)
+    return 0 if run is None else sum(not r.machine_fault for r in run.records)
 
 
 def same_as_default(plan: Plan, cell: Cell) -> bool:

@@ -14,7 +14,7 @@ from typing import Literal
 from rowhop.errors import SourceError
 from rowhop.eval.metrics import normal
 from rowhop.eval.runfolder import Run
-from rowhop.eval.scoring import OPERATOR, Record
+from rowhop.eval.scoring import Record
 from rowhop.trace import CodeRun, Saved
 
 # "logic or intent" stands for the paper's "reasoning logic" and "query intent", which no rule tells apart;
@@ -40,8 +40,8 @@ def fault(record: Record, saved: Saved | None) -> Fault | None:
     """The type of a wrong answer; None for a right one."""
     if record.score >= 1.0:
         return None
-    if record.operator_fault:
-        return Fault("machine", record.error.removeprefix(OPERATOR))
+    if record.machine_fault:
+        return Fault("machine", record.error)
     last = next((s for s in reversed(saved.steps if saved else ()) if isinstance(s, CodeRun)), None)
     if last is not None and last.status != "ok":
         return _failed(last)

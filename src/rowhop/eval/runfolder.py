@@ -163,7 +163,7 @@ def _begin(folder: Path, config: Mapping[str, Any], resume: bool, retry: bool) -
             )
     # A run may go on with a changed program; then it lists every version that took part.
     code = sorted({*before.config.get("code", ()), *config.get("code", ())})
-    kept = tuple(r for r in before.records if not (retry and r.operator_fault))
+    kept = tuple(r for r in before.records if not (retry and r.machine_fault))
     if len(kept) < len(before.records):
         _replace(folder / RESULTS, b"".join(_record_json().dump_json(r) + b"\n" for r in kept))
     _mend(folder / RESULTS)

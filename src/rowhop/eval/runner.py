@@ -16,7 +16,7 @@ from typing import Any
 from rowhop.errors import BudgetSpent, OperatorError, RowhopError, SourceError
 from rowhop.eval.benchmarks import Item
 from rowhop.eval.runfolder import Run, RunFolder, opened
-from rowhop.eval.scoring import OPERATOR, Record, record
+from rowhop.eval.scoring import CRASH, OPERATOR, Record, record
 from rowhop.trace import Budget, Trace
 from rowhop.types import Answer
 
@@ -125,11 +125,13 @@ class _Sitting:
         minutes = self.limits.minutes
         left = self.total - len(self.done)
         if minutes is not None and time.monotonic() - self.start >= minutes * 60 and left:
-            return f"The {minutes:g} minutes are over; {left} of {self.total} questions are left. Go on with --resume."
-        if self.faults >= PATIENCE:
-            last = list(self.done.values())[-1].error.removeprefix(OPERATOR)
             return (
-                f"{self.faults} questions in a row failed through no fault of the method, the last with: {last} "
+                f"The {minutes:.3g} minutes are over; {left} of {self.total} questions are left. Go on with --resume."
+            )
+        if self.faults >= PATIENCE:
+            last = list(self.done.values())[-1].error
+            return (
+                f"{self.faults} questions in a row failed through no fault of the method. {last} "
                 "Mend it, then go on with --resume --retry."
             )
         return ""
@@ -148,7 +150,7 @@ class _Sitting:
         except RowhopError as fault:
             error = str(fault)
         except Exception as fault:  # noqa: BLE001 - a fault of the method is a result: it is kept, with its place, as 0
-            error = f"{type(fault).__name__}: {fault}"
+            error = f"{CRASH}{type(fault).__name__}: {fault}"
             trace.note("fault", traceback.format_exc())
         seconds = time.monotonic() - start
         del self.live[item.id]
@@ -167,7 +169,7 @@ class _Sitting:
         self.place.append(one)
         self.done[one.id] = one
         self.fresh += 1
-        self.faults = self.faults + 1 if one.operator_fault else 0
+        self.faults = self.faults + 1 if one.machine_fault else 0
         self._tell(one)
 
     def _tell(self, last: Record | None) -> None:

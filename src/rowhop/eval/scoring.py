@@ -54,12 +54,14 @@ class Record:
         return self.scores[0].value if self.scores else 0.0
 
     @property
-    def operator_fault(self) -> bool:
-        """Whether the machine or a service failed rather than the method."""
-        return self.status == "failed" and self.error.startswith(OPERATOR)
+    def machine_fault(self) -> bool:
+        """Whether the machine, a service or rowhop's own code failed, so that asking again may help."""
+        return self.status == "failed" and self.error.startswith((OPERATOR, CRASH))
 
 
-OPERATOR = "Not the method's fault: "  # begins the error of a Record when the machine or a service failed
+# How the error of a Record begins when it is not the method that failed.
+OPERATOR = "The machine or a service failed: "
+CRASH = "A fault in the program: "
 
 Judge = Callable[[Item, Answer], tuple[Score, ...]]
 
@@ -79,6 +81,8 @@ def zeros(item: Item, because: str) -> tuple[Score, ...]:
 def names(item: Item) -> tuple[str, ...]:
     if item.judging == "denotation":
         return ("DA" if item.gold.canonical else "DA-raw",)
+    if item.judging == "execution" and spider.has_suite(Path(item.sources[0])):
+        return spider.NAME, spider.SUITE
     by: dict[Judging, tuple[str, ...]] = {
         "execution": (spider.NAME,),
         "list": ("EM", "Hits@1", "F1", "Hits@1-loose"),
@@ -93,7 +97,13 @@ def _denotation(item: Item, answer: Answer) -> tuple[Score, ...]:
 
 
 def _execution(item: Item, answer: Answer) -> tuple[Score, ...]:
-    return (spider.answer_match(Path(item.sources[0]), item.gold.sql, answer),)
+    database, program = Path(item.sources[0]), answer.program
+    one = spider.answer_match(database, item.gold.sql, answer)
+    if len(names(item)) == 1:
+        return (one,)
+    if program is None or program.language != "sql" or program.dialect != "sqlite":
+        return one, Score(spider.SUITE, 0.0, "Only SQL of the database itself can be run on its variants.")
+    return one, spider.suite_match(database, item.gold.sql, program.code)
 
 
 def _list(item: Item, answer: Answer) -> tuple[Score, ...]:

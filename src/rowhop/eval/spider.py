@@ -25,6 +25,7 @@ Cell = Value | bytes
 Rows = list[tuple[Cell, ...]]
 
 NAME = "EX"
+SUITE = "EX-suite"  # over the variants of a database, where a folder holds them
 SECONDS = 20.0  # for one query
 MOST_ROWS = 200_000
 MOST_BYTES = 50_000_000  # of one cell: `zeroblob(1e9)` must not fill the memory
@@ -104,6 +105,20 @@ def execution_match(database: Path, gold_sql: str, predicted_sql: str, seconds: 
     if found.error:
         return Score(NAME, 0.0, f"The predicted query fails: {found.error}.")
     return same_rows(gold, found.rows, ordered(gold_sql))
+
+
+def suite_match(database: Path, gold_sql: str, predicted_sql: str, seconds: float = SECONDS) -> Score:
+    """Test-suite accuracy: 1 if the queries agree on every variant of the database, the .sqlite files beside it."""
+    variants = sorted(database.parent.glob("*.sqlite"))
+    for variant in variants:
+        score = execution_match(variant, gold_sql, predicted_sql, seconds)
+        if not score.value:
+            return Score(SUITE, 0.0, f"On {variant.name}: {score.because}")
+    return Score(SUITE, 1.0, f"The queries agree on all {len(variants)} variants.")
+
+
+def has_suite(database: Path) -> bool:
+    return len(list(database.parent.glob("*.sqlite"))) > 1
 
 
 def gold_rows(database: Path, gold_sql: str, keep_distinct: bool = False, seconds: float = SECONDS) -> Rows:
