@@ -138,3 +138,24 @@ def test_the_shop_workbook(examples: Path) -> None:
     assert orders.column("date").dtype == "date"
     assert orders.column("paid").dtype == "boolean"
     assert source.cautions == ()
+    (link,) = source.boxes().foreign_keys
+    assert (link.box, link.field, link.to_box, link.to_field) == ("orders", "product", "products", "product")
+    assert orders.keys == ("order_no",)
+
+
+def test_a_link_needs_cells_that_are_found(tmp_path: Path) -> None:
+    import openpyxl
+
+    def links(cells: list[object]) -> int:
+        book = openpyxl.Workbook()
+        people, cities = book.active, book.create_sheet("cities")
+        for number, cell in enumerate(["City", *cells]):
+            people.append([number or "n", cell])
+        for row in (["city", "land"], ["Lyon", "FR"], ["Graz", "AT"]):
+            cities.append(row)
+        book.save(tmp_path / "a.xlsx")
+        return len(open_table(tmp_path / "a.xlsx").boxes().foreign_keys)
+
+    assert links(["Lyon", "Graz", "Lyon"]) == 1
+    assert links(["Lyon", "Oslo", "Bonn"]) == 0
+    assert links([1, 2, 3]) == 0

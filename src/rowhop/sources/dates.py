@@ -140,10 +140,14 @@ def read_dates(
 
     `day_first` is the user's word and wins; `hint` is what other columns of the file prove.
     """
-    found = [read_date(c) or _read_year(c) for c in cells]
+    sure: list[Written] = []
+    for cell in cells:
+        written = read_date(cell) or _read_year(cell)
+        if written is None:
+            return None
+        sure.append(written)
     years = sum(n for c, n in zip(cells, counts, strict=True) if _read_year(c))
-    sure = [w for w in found if w is not None]
-    if not sure or len(sure) < len(found) or years > MOST_YEARS * sum(counts):
+    if not sure or years > MOST_YEARS * sum(counts):
         return None
     order, guessed, proven = _settle_order([w for w in sure if w.order], day_first, hint)
     aware = {w.offset for w in sure if w.time is not None}

@@ -212,11 +212,13 @@ def read_figures(
 
     `counts` say how often each occurs. Every cell must fit: what to do with words such as "n/a" is the caller's.
     """
-    figures = [read_figure(cell) for cell in cells]
-    found = [f for f in figures if f is not None]
-    if not found or len(found) < len(cells):
-        return None
-    if _is_a_name(found):
+    found: list[Figure] = []
+    for cell in cells:
+        figure = read_figure(cell)
+        if figure is None:
+            return None
+        found.append(figure)
+    if not found or _is_a_name(found):
         return None
     rows, double = sum(counts), "(" in header
     words = sum(n for f, n in zip(found, counts, strict=True) if f.remark and not _says_number(f.remark))

@@ -17,6 +17,7 @@ from rowhop.errors import SourceError
 from rowhop.sources import Kind, Reading
 from rowhop.sources.columns import Hints, Typed, is_total, type_columns
 from rowhop.sources.headers import Heading, column_names
+from rowhop.sources.keys import find_keys, find_links
 from rowhop.types import Caution, Value
 
 if TYPE_CHECKING:
@@ -114,8 +115,10 @@ class TextSource:
             self._refresh()
             if self._boxes is None:
                 boxes = tuple(self._box(s) for s in self._sheets.values())
-                keys = tuple(k for s in self._sheets.values() for k in s.foreign_keys)
-                self._boxes = BoxSet(boxes, keys)
+                links = [k for s in self._sheets.values() for k in s.foreign_keys]
+                if len(boxes) > 1 and not links:
+                    links = find_links({b.name: self._values(b.name) for b in boxes})
+                self._boxes = BoxSet(boxes, tuple(links))
             return self._boxes
 
     def load(self, box: str, columns: Sequence[str] | None = None, limit: int | None = None) -> pa.Table:
@@ -166,10 +169,14 @@ class TextSource:
                 self._typed[sheet.name] = type_sheet(sheet, self._reading)
             return self._typed[sheet.name]
 
+    def _values(self, name: str) -> dict[str, pa.ChunkedArray]:
+        return {n: t.values for n, t in self._types(self._sheets[name]).items()}
+
     def _box(self, sheet: Sheet) -> Box:
         typed = self._types(sheet)
         columns = tuple(describe(n, typed[n], sheet.texts.column(n)) for n in sheet.texts.column_names)
-        return Box(sheet.name, columns, sheet.about, find_keys(sheet, typed), sheet.texts.num_rows, sheet.origin)
+        keys = find_keys(self._values(sheet.name))
+        return Box(sheet.name, columns, sheet.about, keys, sheet.texts.num_rows, sheet.origin)
 
 
 def type_sheet(sheet: Sheet, reading: Reading) -> dict[str, Typed]:
@@ -230,22 +237,6 @@ def total_rows(name: str, texts: pa.Table, typed: dict[str, Typed]) -> list[Caut
         return []
     text = f"{name}: the last row (row {last} counted from 0) is a total ({label!r}); leave it out of sums and counts."
     return [Caution("total_row", text)]
-
-
-def find_keys(sheet: Sheet, typed: dict[str, Typed]) -> tuple[str, ...]:
-    """The first column, where its name says that it identifies and its cells agree."""
-    import pyarrow.compute as pc
-
-    if not sheet.texts.num_columns or not sheet.texts.num_rows:
-        return ()
-    name = sheet.texts.column_names[0]
-    lower = name.lower().strip()
-    if not (lower in ("id", "key", "code", "uuid", "isbn") or lower.endswith(("_id", " id", "-id", "_key"))):
-        return ()
-    values = typed[name].values
-    if values.null_count or pc.count_distinct(values).as_py() != len(values):
-        return ()
-    return (name,)
 
 
 def most_frequent(texts: pa.ChunkedArray, limit: int) -> list[str]:
