@@ -144,11 +144,12 @@ def fetch_weights(weights: Weights, cache: Path, progress: Progress | None, sour
     before = 0
     for file in weights.files:
         target = home / file.name if weights.folder else home
-        if not _verified(target, file):
-            with _disk(file, target.parent), _alone(target.parent):
-                # Another process may have fetched it while this one waited.
-                if not _verified(target, file):
-                    _fetch_file(file, target, _shifted(progress, before, file.size, weights.size), source)
+        with _disk(file, target.parent):
+            if not _verified(target, file):
+                with _alone(target.parent):
+                    # Another process may have fetched it while this one waited.
+                    if not _verified(target, file):
+                        _fetch_file(file, target, _shifted(progress, before, file.size, weights.size), source)
         before += file.size
     if progress is not None:
         progress(weights.size, weights.size)
@@ -207,7 +208,7 @@ def _verified(path: Path, file: WeightFile) -> bool:
     """Whether the file is there and right. One without a marker is read once; a wrong one is removed."""
     try:
         found = path.stat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     with contextlib.suppress(OSError, ValueError):
         if json.loads(_marker(path).read_text(encoding="utf-8")) == _state(found, file):
