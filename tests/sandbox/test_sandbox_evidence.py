@@ -138,3 +138,59 @@ def test_what_the_run_noticed(sandbox: Sandbox, code: str, caution: str) -> None
     run = sandbox.run(Program("python", code), BOXES)
     assert run.status == "ok", run.error
     assert run.warnings == ((caution,) if caution else ())
+
+
+EVERY = {"orders": (0, 1, 2, 3, 4, 5)}
+SELECTS = (
+    ("SELECT price FROM orders WHERE customer = 'bob'", BOB),
+    ("SELECT sum(price) FROM orders WHERE customer = 'bob'", BOB),
+    ("SELECT count(*) FROM Orders", EVERY),
+    ("SELECT max(price) FROM orders", {"orders": (2, 3)}),
+    ("SELECT max(price) AS top FROM orders WHERE customer = 'bob'", {"orders": (1,)}),
+    ("SELECT id FROM orders ORDER BY price LIMIT 1", {"orders": (4,)}),
+    ("SELECT id, price * 2 AS double FROM orders ORDER BY double LIMIT 2", {"orders": (4, 5)}),
+    ("SELECT id, price FROM orders ORDER BY 2 LIMIT 2", {"orders": (4, 5)}),
+    ("SELECT id FROM orders WHERE price = (SELECT max(price) FROM orders)", {"orders": (2, 3)}),
+    ("SELECT customer, sum(price) FROM orders GROUP BY customer", EVERY),
+    ("SELECT customer, sum(price) AS s FROM orders GROUP BY customer ORDER BY s DESC LIMIT 1", ANN),
+    ("SELECT customer FROM orders GROUP BY 1 HAVING count(*) > 1", {"orders": (0, 1, 2, 5)}),
+    ("SELECT substr(day, 1, 7) AS m, count(*) FROM orders GROUP BY m ORDER BY 2 DESC, m LIMIT 1", {"orders": (0, 1, 4, 5)}),
+    ("SELECT customer FROM orders GROUP BY customer ORDER BY customer NULLS FIRST LIMIT 1", {"orders": (4,)}),
+    ("SELECT sum(o.price) FROM orders o JOIN customers c ON o.customer = c.customer WHERE c.city = 'Oslo'",
+     {"orders": (1, 5), "customers": (1,)}),
+    ("SELECT o.id FROM orders AS o, customers AS c WHERE o.customer = c.customer AND c.city = 'Oslo'",
+     {"orders": (1, 5), "customers": (1,)}),
+    ("SELECT o.id FROM orders o LEFT JOIN customers c USING (customer) WHERE c.city IS NULL", {"orders": (3, 4)}),
+    ("SELECT a.id FROM orders a JOIN orders b ON a.customer = b.customer AND a.price < b.price", {"orders": (0, 1, 2, 5)}),
+    ("SELECT id FROM orders WHERE customer IN (SELECT customer FROM customers WHERE city = 'Oslo')", BOB),
+    ("WITH big AS (SELECT * FROM orders WHERE price > 6) SELECT count(*) FROM big", {}),
+    ("WITH big AS (SELECT customer FROM orders WHERE price > 6) SELECT c.city FROM customers c WHERE c.customer IN (SELECT customer FROM big)",
+     {"customers": (0, 1)}),
+    ("SELECT id FROM orders UNION SELECT 1", {}),
+    ("SELECT DISTINCT customer FROM orders WHERE price > 6", {"orders": (1, 2, 3)}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("sql", "rows"), SELECTS, ids=[sql[:80] for sql, _ in SELECTS])
+def test_the_rows_behind_a_select(sandbox: Sandbox, sql: str, rows: dict[str, tuple[int, ...]]) -> None:
+    run = sandbox.run(Program("sql", sql, "duckdb"), BOXES)
+    assert run.status == "ok", run.error
+    assert run.rows == rows
+
+
+SQL_CAUTIONS = (
+    ("SELECT count(*) FROM orders JOIN customers ON orders.customer = customers.customer",
+     "rows_lost: 2 of 6 rows of orders have no match in customers"),
+    ("SELECT count(*) FROM customers c JOIN orders o ON c.customer = o.customer",
+     "rows_lost: 2 of 6 rows of orders have no match in customers"),
+    ("SELECT id FROM orders ORDER BY price DESC LIMIT 1", "ties_cut: 2 rows share the value '9.0' at the cut; 1 of them was kept"),
+    ("SELECT id FROM orders ORDER BY price DESC LIMIT 2", ""),
+    ("SELECT customer, count(*) AS n FROM orders WHERE customer IS NOT NULL GROUP BY customer ORDER BY n DESC LIMIT 1",
+     "ties_cut: 2 rows share the value '2' at the cut; 1 of them was kept"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("sql", "caution"), SQL_CAUTIONS, ids=[sql[:80] for sql, _ in SQL_CAUTIONS])
+def test_what_a_select_left_out(sandbox: Sandbox, sql: str, caution: str) -> None:
+    run = sandbox.run(Program("sql", sql, "duckdb"), BOXES)
+    assert run.warnings == ((caution,) if caution else ())

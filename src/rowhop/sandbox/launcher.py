@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rowhop.errors import SandboxUnavailable
-from rowhop.sandbox import landlock, seccomp, wire
+from rowhop.sandbox import landlock, seccomp, sqlrows, wire
 from rowhop.sandbox.boxfile import BoxFiles, memory_file
 from rowhop.sandbox.run import DEFAULT, LAYERS, Limits, Run
 from rowhop.types import Program
@@ -147,7 +147,8 @@ class Sandbox:
         if program.language == "python" and (reason := self.available()):
             raise SandboxUnavailable(reason)
         used = _mentioned(program, boxes)
-        request = wire.Request(program.language, program.code, tuple(used), limits, evidence)
+        probes = sqlrows.probes(program.code, used) if evidence and program.language == "sql" else ()
+        request = wire.Request(program.language, program.code, tuple(used), limits, evidence, probes)
         need = min(limits.memory_mb, self._total_mb)
         with self._room:
             self._room.wait_for(lambda: self._free_mb >= need)

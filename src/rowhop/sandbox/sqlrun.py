@@ -9,7 +9,8 @@ import difflib
 import re
 from typing import TYPE_CHECKING, Any
 
-from rowhop.sandbox.wire import Request, write_reply
+from rowhop.sandbox import sqlrows
+from rowhop.sandbox.wire import MANY_ROWS, MOST_ROWS, Request, write_frame, write_reply
 
 if TYPE_CHECKING:
     import duckdb
@@ -60,6 +61,37 @@ def run(request: Request, tables: dict[str, pa.Table], reply_fd: int) -> None:
     except duckdb.Error as error:
         message = describe(error, request.code, tables)
     write_reply(reply_fd, message, request.limits)
+    if message["status"] == "ok" and request.probes and sum(t.num_rows for t in tables.values()) <= MANY_ROWS:
+        write_frame(reply_fd, _evidence(request, connection, tables))
+
+
+def _evidence(request: Request, connection: duckdb.DuckDBPyConnection, tables: dict[str, pa.Table]) -> dict[str, Any]:
+    """The second frame: the probes' answers. One that fails says nothing."""
+    import duckdb
+    import numpy as np
+    import pyarrow as pa
+
+    for box, table in tables.items():
+        rows = pa.array(np.arange(table.num_rows, dtype=np.int64))
+        connection.register(sqlrows.numbered(box), table.append_column(sqlrows.ROW, rows))
+    found: dict[str, set[int]] = {}
+    said: list[str] = []
+    for probe in request.probes:
+        kind, name, statement = probe
+        try:
+            answer = connection.sql(statement).fetchall()
+        except duckdb.Error:
+            continue
+        if kind == "rows":
+            found.setdefault(name, set()).update(row for (row,) in answer if row is not None)
+        else:
+            said += sqlrows.cautions(probe, answer, said)
+    rows_found = {box: sorted(rows) for box, rows in found.items() if rows}
+    return {
+        "rows": {box: rows[:MOST_ROWS] for box, rows in rows_found.items()},
+        "rows_total": {box: len(rows) for box, rows in rows_found.items()},
+        "warnings": list(dict.fromkeys(said)),
+    }
 
 
 class _Refused(Exception):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LENGTH = struct.Struct("!I")
+MANY_ROWS = 1_000_000  # in BOXes with more, the rows an answer rests on are not looked for
 MOST_WARNINGS, LONGEST_WARNING, LONGEST_ERROR, MOST_ROWS = 20, 500, 4_000, 1_000
 
 # column kind → how the parent builds it; the values travel as JSON (dates as counts since 1970)
@@ -31,14 +32,14 @@ class BadReply(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """`evidence` holds what the second pass runs: for SQL, statement per BOX; for Python it is only a wish."""
+    """`evidence` asks for the rows behind the answer; for SQL, `probes` are the statements that find them."""
 
     language: str
     code: str
     boxes: tuple[str, ...]
     limits: Limits
     evidence: bool = True
-    evidence_sql: tuple[tuple[str, str], ...] = ()
+    probes: tuple[tuple[str, str, str], ...] = ()
 
     def to_bytes(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -52,7 +53,7 @@ class Request:
             boxes=tuple(plain["boxes"]),
             limits=Limits(**plain["limits"]),
             evidence=plain["evidence"],
-            evidence_sql=tuple((box, sql) for box, sql in plain["evidence_sql"]),
+            probes=tuple((kind, name, sql) for kind, name, sql in plain["probes"]),
         )
 
 
