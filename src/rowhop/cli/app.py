@@ -259,8 +259,9 @@ def report(
 def model_list(json: AsJson = False) -> int:
     """List the embedded models, and the endpoint that is set."""
     from rowhop.cli import models
+    from rowhop.cli.options import settings
 
-    return models.listed(json)
+    return models.listed(settings(), json)
 
 
 @model_app.command("get")
@@ -275,8 +276,9 @@ def model_get(
 ) -> int:
     """Fetch an embedded model; what is there already is not fetched again."""
     from rowhop.cli import models
+    from rowhop.cli.options import settings
 
-    return models.get(name, source)
+    return models.get(name, source, settings())
 
 
 @model_app.command("test")
@@ -288,5 +290,6 @@ def model_test(
 ) -> int:
     """Send one short prompt and say how fast the reply came."""
     from rowhop.cli import models
+    from rowhop.cli.options import settings
 
-    return models.test(name)
+    return models.test(settings(name))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowhop.cli import answers, consent, files, screen
+from rowhop.cli.models import fetching
 from rowhop.cli.progress import Progress
 from rowhop.errors import ConfigError
 from rowhop.types import Answer
@@ -42,8 +43,11 @@ def ask(sources: Sequence[str], question: str, settings: Settings, wish: Wish) -
     check(sources, question, settings.sources)
     if wish.out:
         files.check(wish.out, wish.replace)
-    with piped(sources) as named, Session(named, settings=settings, sends=not wish.dry_run) as session:
-        return within(session, question, wish)
+    with piped(sources) as named:
+        with fetching() as progress:
+            session = Session(named, settings=settings, sends=not wish.dry_run, progress=progress)
+        with session:
+            return within(session, question, wish)
 
 
 def within(session: Session, question: str, wish: Wish) -> int:

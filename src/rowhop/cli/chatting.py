@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rowhop.cli import answers, consent, screen
-from rowhop.cli.asking import piped
+from rowhop.cli.models import fetching
 from rowhop.cli.progress import Progress
 from rowhop.errors import ConfigError, RowhopError
 
@@ -24,7 +24,9 @@ def chat(sources: Sequence[str], settings: Settings) -> int:
 
     if "-" in sources:
         raise ConfigError("chat reads its questions from stdin, so - cannot be a source here. Name a file.")
-    with piped(sources) as named, Session(named, settings=settings) as session:
+    with fetching() as progress:
+        session = Session(sources, settings=settings, progress=progress)
+    with session:
         consent.tell(session)
         if sys.stdin.isatty():
             screen.say(_HELP)

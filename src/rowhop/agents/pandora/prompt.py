@@ -53,7 +53,9 @@ class Prompt(NamedTuple):
         tokens = self.settings.prompt_tokens or (TOKENS_COMPACT if self.compact else TOKENS_LARGE)
         room = Room(int(tokens * CHARACTERS_PER_TOKEN))
         values = self.settings.share != "schema"
-        found = choose(self.source, self.allowed(), question.text, room, _size, self.embedder, match_cells=values)
+        # What was asked before also says which tables a follow-up question is about.
+        words = f"{question.context}\n{question.text}".strip()
+        found = choose(self.source, self.allowed(), words, room, _size, self.embedder, match_cells=values)
         return found if values else schema_only(found)
 
     def shown(self, boxes: BoxSet) -> str:
@@ -62,7 +64,8 @@ class Prompt(NamedTuple):
     def messages(self, boxes: BoxSet, question: Question) -> tuple[Message, ...]:
         template = prompts.text(PACKAGE, "question")
         notes = f"\nNotes: {self.settings.notes}" if self.settings.notes else ""
-        asked = prompts.fill(template, boxes=self.shown(boxes) + notes, question=question.text).rstrip()
+        earlier = f"\n{question.context}" if question.context else ""
+        asked = prompts.fill(template, boxes=self.shown(boxes) + notes + earlier, question=question.text).rstrip()
         return (*self._head(question), Message("user", asked))
 
     def _head(self, question: Question) -> list[Message]:
