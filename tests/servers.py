@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -57,7 +58,7 @@ class Server:
 
     def stop(self) -> None:
         if self.process is not None:
-            self.process.terminate()
+            self.process.send_signal(signal.SIGINT if self.scheme == "postgresql" else signal.SIGTERM)  # at once
             try:
                 self.process.wait(20)
             except subprocess.TimeoutExpired:

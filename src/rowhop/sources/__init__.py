@@ -136,7 +136,7 @@ def _open_named(text: str, reading: Reading, name: str | None) -> Source:
         raise SourceError(f"{path} is not a file that can be read again (a pipe or device); save it to a file first.")
     suffix = path.suffix.lower()
     kind = database_kind(path)
-    if kind == "duckdb":
+    if kind == "duckdb" or (not kind and suffix in (".duckdb", ".ddb")):
         from rowhop.sources.duck import DuckSource
 
         return DuckSource(path, name)
@@ -172,9 +172,10 @@ def _open_url(text: str, name: str | None) -> Source:
 
 
 def _open_graph(text: str) -> Source:
-    raise SourceError(
-        f"{text.partition('?')[0]} is a graph, which is opened by another road. Here may be: {SUPPORTED}."
-    )
+    shown = text.partition("?")[0]
+    if "://" in shown and "@" in shown:  # a password is never shown
+        shown = f"{shown.partition('://')[0]}://{shown.rpartition('@')[2]}"
+    raise SourceError(f"{shown} is a graph; graphs are opened by `rowhop.graph`. A table source may be: {SUPPORTED}.")
 
 
 def _open_folder(path: Path, reading: Reading, name: str | None) -> Source:

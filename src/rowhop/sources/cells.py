@@ -221,3 +221,36 @@ def _plain(cell: object) -> object:
     if isinstance(cell, dict):
         return json.dumps(cell, ensure_ascii=False, default=str)
     return str(cell)
+
+
+def finite(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Dates and times as they are, or as text where some are infinite: Python has no such dates."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    raw = column.cast(pa.int32() if pa.types.is_date32(column.type) else pa.int64())
+    per_day = 1 if pa.types.is_date32(column.type) else 86_400_000_000
+    if (pc.max(pc.abs(raw)).as_py() or 0) < 700_000 * per_day:  # days from 1970 back to the year 53
+        return column
+    kinds = [(n > 0) if n is not None and abs(n) > 5_000_000 * per_day else None for n in raw.to_pylist()]
+    texts = column.filter(pa.array([k is None for k in kinds])).cast(pa.string()).to_pylist()
+    rest = iter(texts)
+    shown = [next(rest) if k is None else "infinity" if k else "-infinity" for k in kinds]
+    return pa.chunked_array([pa.array(shown, pa.string())])
+
+
+def as_interval(value: Any) -> str | None:
+    """Arrow's (months, days, nanoseconds) in words: `1 year 2 months 3 days 04:05:06`."""
+    if value is None:
+        return None
+    months, days, nanoseconds = value
+    years, months = divmod(months, 12) if months >= 0 else (0, months)
+    parts = [
+        f"{n} {word}{'' if n == 1 else 's'}" for n, word in ((years, "year"), (months, "month"), (days, "day")) if n
+    ]
+    if nanoseconds or not parts:
+        minutes, seconds = divmod(abs(nanoseconds) // 1000 / 1e6, 60)
+        hours, minutes = divmod(int(minutes), 60)
+        shown = f"{seconds:09.6f}".rstrip("0").rstrip(".")
+        parts.append(f"{'-' if nanoseconds < 0 else ''}{hours:02}:{minutes:02}:{shown}")
+    return " ".join(parts)

@@ -17,8 +17,8 @@ from rowhop.box import BoxSet, Column, Dtype
 from rowhop.errors import ReplyError, SourceError, SourceUnavailable
 from rowhop.sources import cells
 from rowhop.sources.databases import LOAD_BYTES, SAMPLE_ROWS, Catalog, Table, catalog, chosen, marked, too_big
+from rowhop.sources.naming import quoted
 from rowhop.sources.readonly import Relation, check
-from rowhop.sources.sqlite_catalog import quoted
 from rowhop.types import Caution
 
 if TYPE_CHECKING:
@@ -106,13 +106,16 @@ class DuckSource:
             return [text for (text,) in connection.execute(sql).fetchall()]
 
     def select(self, sql: str, limit: int, seconds: float) -> pa.Table:
+        return self._run(check(sql, self.dialect, self.catalog().relations).sql, limit, seconds)
+
+    def _run(self, sql: str, limit: int, seconds: float) -> pa.Table:
+        """Behind the check: DuckDB's own lock, which holds by itself."""
         import duckdb
         import pyarrow as pa
 
-        checked = check(sql, self.dialect, self.catalog().relations)
         with self._connect() as connection, _interrupted_after(connection, seconds) as late:
             try:
-                relation = connection.sql(checked.sql)
+                relation = connection.sql(sql)
                 table = _bounded(relation, limit + 1)
             except duckdb.InterruptException:
                 raise ReplyError(
@@ -144,6 +147,7 @@ class DuckSource:
     def _connect(self) -> Iterator[duckdb.DuckDBPyConnection]:
         import duckdb
 
+        _check_file(self.path)
         try:
             connection = duckdb.connect(str(self.path), read_only=True, config=LOCKED)
         except (duckdb.Error, RuntimeError) as error:
@@ -295,6 +299,10 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
             return column.cast(pa.int64())
         except pa.ArrowInvalid:
             return column.cast(pa.string())
+    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
+        return cells.finite(native(column).values)
+    if pa.types.is_interval(column.type):
+        return pa.chunked_array([pa.array([cells.as_interval(c) for c in column.to_pylist()], pa.string())])
     return native(column).values
 
 
@@ -335,6 +343,20 @@ def _bounded(relation: duckdb.DuckDBPyRelation, most: int) -> pa.Table:
     return pa.Table.from_batches(batches, reader.schema)
 
 
+def _check_file(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            head = file.read(12)
+    except FileNotFoundError:
+        raise SourceError(f"There is no file {path}.") from None
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {error.strerror or error}.") from None
+    if not head:
+        raise SourceError(f"{path} is an empty file, not a database.")
+    if head[8:12] != b"DUCK":
+        raise SourceError(f"{path} is not a DuckDB database.")
+
+
 def _path(relation: Relation) -> str:
     return ".".join(quoted(part) for part in relation.path)
 
@@ -355,6 +377,4 @@ def _unavailable(path: Path, error: Exception) -> SourceError | SourceUnavailabl
         return SourceUnavailable(f"{path} is open in this process for writing; close that connection first.")
     if "lock" in text.lower():
         return SourceUnavailable(f"{path} is locked by another program that has it open for writing. Try again later.")
-    if "No such file" in text or "does not exist" in text:
-        return SourceError(f"There is no file {path}.")
     return SourceError(f"{path} cannot be read as a DuckDB database: {_first_line(error)}")

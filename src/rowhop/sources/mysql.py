@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rowhop.box import Column, Dtype
+from rowhop.box import Column
 from rowhop.errors import MissingExtra, ReplyError, SourceError, SourceUnavailable
 from rowhop.sources import cells
 from rowhop.sources.databases import SAMPLE_ROWS, Table, too_big
+from rowhop.sources.mysql_types import dotted, dtype_of, is_wide, quoted, sample_term, term, text_term, value_of
 from rowhop.sources.readonly import Relation
 from rowhop.sources.servers import (
     CONNECT_SECONDS,
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
 BATCH_ROWS = 20_000
 
 _SYSTEM = "('information_schema', 'mysql', 'performance_schema', 'sys')"
-_INTEGERS = ("tinyint", "smallint", "mediumint", "int", "bigint", "year")
-_SPATIAL = ("geometry", "point", "linestring", "polygon")
-_COLLECTIONS = ("multipoint", "multilinestring", "multipolygon", "geometrycollection", "geomcollection")
-_BINARY = ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob")
 
 # Error numbers, the same on MySQL and MariaDB where not said otherwise.
 _WRONG_PASSWORD = (1044, 1045, 1698)
@@ -70,7 +67,7 @@ class Mysql:
                 columns = tuple(_column(spec, i, rows or []) for i, spec in enumerate(specs))
                 count = None
                 if rows is not None and not view and (size or 0) <= COUNT_BYTES:
-                    count = int(_rows(connection, f"SELECT count(*) FROM {_dotted(path)}")[0][0])
+                    count = int(_rows(connection, f"SELECT count(*) FROM {dotted(path)}")[0][0])
                 declared = tuple(spec[1] for spec in specs)
                 about = "" if view else about or ""
                 tables.append(
@@ -81,16 +78,16 @@ class Mysql:
     def fetch(self, relation: Relation, columns: Sequence[Column], limit: int | None, most: int) -> pa.Table:
         import pyarrow as pa
 
-        terms = ", ".join(_term(c, relation.type_of(c.name)) for c in columns)
-        sql = f"SELECT {terms} FROM {_dotted(relation.path)}{_order(relation)}"
+        terms = ", ".join(term(c, relation.type_of(c.name)) for c in columns)
+        sql = f"SELECT {terms} FROM {dotted(relation.path)}{_order(relation)}"
         parts: list[list[pa.Array]] = [[] for _ in columns]
         size = 0
         with self._connect(LOAD_SECONDS) as connection:
             for batch in _batches(connection, sql if limit is None else f"{sql} LIMIT {int(limit)}"):
                 for part, column, values in zip(parts, columns, zip(*batch, strict=True), strict=True):
-                    wide = _is_wide(relation.type_of(column.name))
+                    wide = is_wide(relation.type_of(column.name))
                     kind = pa.string() if wide else cells.arrow_type(column.dtype)
-                    array = pa.array(values if wide else [_value(v, column.dtype) for v in values], kind)
+                    array = pa.array(values if wide else [value_of(v, column.dtype) for v in values], kind)
                     part.append(array)
                     size += array.nbytes
                 if size > most:
@@ -105,21 +102,21 @@ class Mysql:
         import pyarrow as pa
 
         order = _order(relation)
-        terms = ", ".join(f"{_text_term(c.name, relation.type_of(c.name))} AS c{i}" for i, c in enumerate(columns))
+        terms = ", ".join(f"{text_term(c.name, relation.type_of(c.name))} AS c{i}" for i, c in enumerate(columns))
         with self._connect(LOAD_SECONDS) as connection:
             if rows is None:
-                found = _rows(connection, f"SELECT {terms} FROM {_dotted(relation.path)}{order}")
+                found = _rows(connection, f"SELECT {terms} FROM {dotted(relation.path)}{order}")
             else:
-                sql = f"SELECT {terms}, row_number() OVER ({order.strip()}) - 1 AS n FROM {_dotted(relation.path)}"
+                sql = f"SELECT {terms}, row_number() OVER ({order.strip()}) - 1 AS n FROM {dotted(relation.path)}"
                 by_number = {row[-1]: row for row in _rows(connection, numbered(sql, rows))}
                 found = [by_number[r] for r in rows if r in by_number]
         arrays = [pa.array([cells.as_text(r[i]) for r in found], pa.string()) for i in range(len(columns))]
         return pa.Table.from_arrays(arrays, names=[c.name for c in columns])
 
     def distinct(self, relation: Relation, column: Column, limit: int) -> list[str]:
-        name = _quoted(column.name)
-        term = _text_term(column.name, relation.type_of(column.name))
-        sql = f"SELECT DISTINCT {term} FROM {_dotted(relation.path)} WHERE {name} IS NOT NULL LIMIT {limit:d}"
+        name = quoted(column.name)
+        term = text_term(column.name, relation.type_of(column.name))
+        sql = f"SELECT DISTINCT {term} FROM {dotted(relation.path)} WHERE {name} IS NOT NULL LIMIT {limit:d}"
         with self._connect(LOAD_SECONDS) as connection:
             return [text for (cell,) in _rows(connection, sql) if (text := cells.as_text(cell)) is not None]
 
@@ -299,9 +296,9 @@ def _first_rows(connection: pymysql.Connection[Any], path: tuple[str, str], spec
     """None for a view that no longer runs, or not in time."""
     import pymysql
 
-    terms = ", ".join(_sample_term(name, declared) for name, declared, _, _ in specs)
+    terms = ", ".join(sample_term(name, declared) for name, declared, _, _ in specs)
     try:
-        return _rows(connection, f"SELECT {terms} FROM {_dotted(path)} LIMIT {SAMPLE_ROWS}")
+        return _rows(connection, f"SELECT {terms} FROM {dotted(path)} LIMIT {SAMPLE_ROWS}")
     except pymysql.err.Error as error:
         if error.args and error.args[0] in _GONE:
             raise
@@ -310,8 +307,8 @@ def _first_rows(connection: pymysql.Connection[Any], path: tuple[str, str], spec
 
 def _column(spec: _Spec, position: int, rows: Sequence[tuple[Any, ...]]) -> Column:
     name, declared, nullable, about = spec
-    dtype = _dtype(declared)
-    shown = cells.samples((_value(r[position], dtype) for r in rows), cells.sample_of(dtype))
+    dtype = dtype_of(declared)
+    shown = cells.samples((value_of(r[position], dtype) for r in rows), cells.sample_of(dtype))
     if declared.startswith("enum("):
         about = about or f"one of {declared[5:-1]}"[: cells.LONGEST_SAMPLE]
     return Column(name, dtype, shown, about=about, nullable=nullable)
@@ -320,82 +317,4 @@ def _column(spec: _Spec, position: int, rows: Sequence[tuple[Any, ...]]) -> Colu
 def _order(relation: Relation) -> str:
     """By key: InnoDB would read other columns through other indexes, in other orders."""
     keys = relation.box.keys
-    return f" ORDER BY {', '.join(_quoted(k) for k in keys)}" if keys else ""
-
-
-# types
-
-
-def _kind(declared: str) -> str:
-    return declared.partition("(")[0].split()[0].lower()
-
-
-def _dtype(declared: str) -> Dtype:
-    kind = _kind(declared)
-    if kind == "bit":
-        return "boolean" if declared == "bit(1)" else "integer"
-    if kind in _INTEGERS:
-        return "integer"
-    if kind == "decimal":
-        digits, _, scale = declared[8:].partition(")")[0].partition(",")
-        return "integer" if scale == "0" and int(digits) <= 18 else "number"
-    if kind in ("float", "double"):
-        return "number"
-    return {"date": "date", "datetime": "datetime", "timestamp": "datetime"}.get(kind, "text")  # type: ignore[return-value]
-
-
-def _term(column: Column, declared: str) -> str:
-    name, kind = _quoted(column.name), _kind(declared)
-    if kind == "bit":
-        return f"{name} + 0"
-    if kind in _SPATIAL + _COLLECTIONS:
-        return f"ST_AsText({name})"
-    if column.dtype == "number":
-        return f"{name} + 0e0"
-    if _is_wide(declared):
-        return f"CAST({name} AS CHAR)"
-    return f"lower(hex({name}))" if kind in _BINARY else f"CAST({name} AS CHAR)" if column.dtype == "text" else name
-
-
-def _text_term(name: str, declared: str) -> str:
-    ident, kind = _quoted(name), _kind(declared)
-    if kind in _BINARY:
-        return f"lower(hex({ident}))"
-    return (
-        f"ST_AsText({ident})"
-        if kind in _SPATIAL + _COLLECTIONS
-        else f"CAST({ident}{' + 0' if kind == 'bit' else ''} AS CHAR)"
-    )
-
-
-def _sample_term(name: str, declared: str) -> str:
-    ident, kind = _quoted(name), _kind(declared)
-    if kind in _BINARY:
-        return f"concat('(binary, ', length({ident}), ' bytes)')"
-    if _dtype(declared) == "text" and kind not in _SPATIAL + _COLLECTIONS:
-        return f"left(CAST({ident} AS CHAR), {cells.LONGEST_SAMPLE + 1})"
-    return _term(Column(name, _dtype(declared)), declared)
-
-
-def _is_wide(declared: str) -> bool:
-    """Whether numbers may need more than 63 bits: then they come as text and stay it where they do not fit."""
-    return declared.startswith("bigint") and "unsigned" in declared
-
-
-def _value(value: Any, dtype: Dtype) -> Any:
-    """MySQL's date 0000-00-00 comes as text and means no date."""
-    if value is None:
-        return None
-    if dtype in ("date", "datetime"):
-        return None if isinstance(value, str | bytes) else value
-    if dtype == "boolean":
-        return bool(value)
-    return int(value) if dtype == "integer" else value
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _dotted(path: Sequence[str]) -> str:
-    return ".".join(_quoted(part) for part in path)
+    return f" ORDER BY {', '.join(quoted(k) for k in keys)}" if keys else ""

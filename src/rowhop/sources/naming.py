@@ -69,3 +69,8 @@ def missing(what: str, name: str, names: Sequence[str], where: str = "") -> str:
     place = f" in {where}" if where else ""
     has = f" It has: {listed(names)}." if names else ""
     return f"No {what} '{name}'{place}.{has}" + (f" Did you mean '{near}'?" if near else "")
+
+
+def quoted(name: str) -> str:
+    """A name in double quotes, as SQLite, DuckDB and PostgreSQL take it."""
+    return '"' + name.replace('"', '""') + '"'

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import re
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from rowhop.box import Column, Dtype
+from rowhop.box import Column
 from rowhop.errors import MissingExtra, ReplyError, SourceError, SourceUnavailable
 from rowhop.sources import cells
 from rowhop.sources.databases import SAMPLE_ROWS, Table, too_big
+from rowhop.sources.naming import quoted
+from rowhop.sources.postgres_types import dtype_of, lists, sample_term, term
 from rowhop.sources.readonly import Relation
 from rowhop.sources.servers import (
     CONNECT_SECONDS,
@@ -25,7 +25,6 @@ from rowhop.sources.servers import (
     Url,
     numbered,
 )
-from rowhop.sources.sqlite_catalog import quoted
 
 if TYPE_CHECKING:
     import psycopg
@@ -57,8 +56,6 @@ FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n O
      LEFT JOIN pg_class fc ON fc.oid = k.confrelid LEFT JOIN pg_namespace fn ON fn.oid = fc.relnamespace
 WHERE k.contype IN ('p', 'f') AND k.conparentid = 0
 """
-
-_DATES = "BETWEEN '0001-01-01' AND '9999-12-31'"  # Arrow has no infinity and no year before 1
 
 
 class Postgres:
@@ -92,10 +89,10 @@ class Postgres:
 
     def fetch(self, relation: Relation, columns: Sequence[Column], limit: int | None, most: int) -> pa.Table:
         with self._connect(LOAD_SECONDS) as connection:
-            terms = ", ".join(f"{_term(c, relation.type_of(c.name))} AS c{i}" for i, c in enumerate(columns))
+            terms = ", ".join(f"{term(c, relation.type_of(c.name))} AS c{i}" for i, c in enumerate(columns))
             sql = f"SELECT {terms} FROM {_path(relation)}{_order(connection, relation)}"
             table = _copy(connection, sql if limit is None else f"{sql} LIMIT {int(limit)}", relation, columns, most)
-        arrays = [_lists(a) if c.dtype == "list" else a for a, c in zip(table.columns, columns, strict=True)]
+        arrays = [lists(a) if c.dtype == "list" else a for a, c in zip(table.columns, columns, strict=True)]
         return _named(arrays, columns)
 
     def texts(self, relation: Relation, columns: Sequence[Column], rows: Sequence[int] | None) -> pa.Table:
@@ -192,6 +189,7 @@ class Postgres:
                 connection.read_only = True
                 _read_infinity(connection)
                 yield connection
+                connection.rollback()  # large objects can be made even in a read-only transaction; so they go again
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             raise _broken(url, error) from None
         except psycopg.Error as error:
@@ -244,7 +242,7 @@ def _first_rows(
 ) -> list[Any] | None:
     import psycopg
 
-    terms = ", ".join(_sample_term(row[1], row[2]) for row in found)
+    terms = ", ".join(sample_term(row[1], row[2]) for row in found)
     try:
         with connection.transaction():
             sql = f"SELECT {terms} FROM {quoted(path[0])}.{quoted(path[1])} LIMIT {SAMPLE_ROWS}"
@@ -255,7 +253,7 @@ def _first_rows(
 
 def _column(row: tuple[Any, ...], position: int, rows: Sequence[tuple[Any, ...]]) -> Column:
     _, name, declared, not_null, about, _, labels, _ = row
-    dtype = _dtype(declared)
+    dtype = dtype_of(declared)
     shown = cells.samples((r[position] for r in rows), cells.sample_of(dtype))
     about = about or (f"one of {labels}"[: cells.LONGEST_SAMPLE] if labels else "")
     return Column(name, dtype, shown, about=about, nullable=not not_null)
@@ -280,48 +278,6 @@ def _order(connection: psycopg.Connection[Any], relation: Relation) -> str:
         "SELECT relkind::text FROM pg_class WHERE oid = %s::regclass", [_path(relation)]
     ).fetchone()
     return " ORDER BY ctid" if kind and kind[0] in ("r", "m") else ""
-
-
-# types
-
-
-def _dtype(declared: str) -> Dtype:
-    if declared.endswith("[]"):
-        return "list"
-    if declared in ("smallint", "integer", "bigint"):
-        return "integer"
-    if match := re.fullmatch(r"numeric\((\d+),0\)", declared):
-        return "integer" if int(match[1]) <= 18 else "number"
-    if declared.startswith("numeric") or declared in ("real", "double precision", "money"):
-        return "number"
-    if declared.startswith("timestamp"):
-        return "datetime"
-    return {"boolean": "boolean", "date": "date"}.get(declared, "text")  # type: ignore[return-value]
-
-
-def _term(column: Column, declared: str) -> str:
-    name = quoted(column.name)
-    if column.dtype == "list":
-        return f"to_json({name})::text"
-    if column.dtype == "date":
-        return f"CASE WHEN {name} {_DATES} THEN {name} END"
-    if column.dtype == "datetime":
-        moment = f"({name} AT TIME ZONE 'UTC')" if "with time zone" in declared else name
-        return f"CASE WHEN {name} {_DATES} THEN {moment} END"
-    if column.dtype == "number":
-        return f"{name}::numeric::float8" if declared == "money" else f"{name}::float8"
-    if declared == "bytea":
-        return f"encode({name}, 'hex')"
-    return name if column.dtype in ("integer", "boolean") else f"{name}::text"
-
-
-def _sample_term(name: str, declared: str) -> str:
-    ident, dtype = quoted(name), _dtype(declared)
-    if declared == "bytea":
-        return f"'(binary, ' || octet_length({ident}) || ' bytes)'"
-    if dtype == "number":
-        return f"{ident}::numeric::float8" if declared == "money" else f"{ident}::float8"
-    return ident if dtype in ("integer", "boolean") else f"left({ident}::text, {cells.LONGEST_SAMPLE + 1})"
 
 
 # bulk
@@ -360,16 +316,6 @@ def _copy(
             false_values=["f"],
         ),
     )
-
-
-def _lists(column: pa.ChunkedArray) -> pa.Array:
-    import pyarrow as pa
-
-    parsed = [None if cell is None else json.loads(cell) for cell in column.to_pylist()]
-    try:
-        return pa.array(parsed, None if any(parsed) else pa.list_(pa.string()))
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return pa.array([None if p is None else [json.dumps(v) for v in p] for p in parsed])
 
 
 def _named(arrays: Sequence[Any], columns: Sequence[Column]) -> pa.Table:

@@ -27,8 +27,9 @@ from rowhop.sources.databases import (
     marked,
     too_big,
 )
+from rowhop.sources.naming import quoted
 from rowhop.sources.readonly import Relation, check
-from rowhop.sources.sqlite_catalog import quoted, read_catalog
+from rowhop.sources.sqlite_catalog import read_catalog
 from rowhop.sources.sqlnames import FUNCTIONS
 from rowhop.types import Caution
 
@@ -113,18 +114,21 @@ class SqliteSource:
             return [text for (cell,) in connection.execute(sql) if (text := cells.as_text(cell)) is not None]
 
     def select(self, sql: str, limit: int, seconds: float) -> pa.Table:
+        return self._run(check(sql, self.dialect, self.catalog().relations).sql, limit, seconds)
+
+    def _run(self, sql: str, limit: int, seconds: float) -> pa.Table:
+        """Behind the check: SQLite's own lock, which holds by itself."""
         import pyarrow as pa
 
-        checked = check(sql, self.dialect, self.catalog().relations)
         with self._connect() as connection:
             deadline = time.monotonic() + seconds
             _lock(connection, deadline)
             try:
-                cursor = connection.execute(checked.sql)
+                cursor = connection.execute(sql)
                 rows = _bounded(cursor, limit + 1)
-            except sqlite3.Error as error:
+            except (sqlite3.Error, sqlite3.Warning) as error:
                 raise _reply(error, time.monotonic() >= deadline, seconds) from None
-            names = [d[0] for d in cursor.description]
+            names = [d[0] for d in cursor.description or ()]
         arrays = [cells.column_of([r[i] for r in rows]) for i in range(len(names))]
         return marked(pa.Table.from_arrays(arrays, names=names), limit)
 
@@ -371,7 +375,7 @@ def _unavailable(path: Path, error: sqlite3.Error) -> SourceError | SourceUnavai
     return SourceError(f"{path} cannot be read as a SQLite database: {text}.")
 
 
-def _reply(error: sqlite3.Error, late: bool, seconds: float) -> ReplyError:
+def _reply(error: Exception, late: bool, seconds: float) -> ReplyError:
     if late or "interrupted" in str(error):
         return ReplyError(f"The statement did not finish in {seconds:g} seconds. Write one that does less work.")
     if "not authorized" in str(error) or "prohibited" in str(error):

@@ -9,6 +9,7 @@ from typing import Any
 from rowhop.box import Column
 from rowhop.sources import cells
 from rowhop.sources.databases import SAMPLE_ROWS, Catalog, Table, catalog, typed_alike
+from rowhop.sources.naming import quoted
 
 PROBE_ROWS = 50_000  # rows up to which a text column of numbers or dates is looked at whole
 
@@ -72,7 +73,3 @@ def _read_foreign(connection: sqlite3.Connection, name: str) -> tuple[Any, ...]:
         if to_field is not None:
             to_fields.append(to_field)
     return tuple((tuple(f), (to,), tuple(t)) for _, (to, f, t) in sorted(groups.items(), reverse=True))
-
-
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
