@@ -92,7 +92,7 @@ def _refuse_unknown_names(tree: ast.Module, boxes: BoxSet) -> None:
 
 def _hint(name: str, among: list[str]) -> str:
     close = nearest(name, among)
-    return f" Did you mean {', '.join(map(repr, close))}?" if close else ""
+    return f" Did you mean {close!r}?" if close else ""
 
 
 def _refuse_lost_assignments(tree: ast.Module) -> None:
@@ -172,7 +172,8 @@ class _Mender(ast.NodeTransformer):
     def _field(self, name: str) -> str:
         if name in self.fields or name in self.made:
             return name
-        same = self.folded.get("".join(words(name)), set())
+        folded = "".join(words(name))
+        same = self.folded.get(folded, set()) if folded else set()
         if len(same) != 1:
             return name
         field = next(iter(same))
