@@ -226,8 +226,12 @@ class ColumnarSource:
         return pa.table({n: as_text(table.column(i)) for n, i in zip(names, inner, strict=True)})
 
     def distinct(self, box: str, column: str, limit: int) -> list[str]:
+        import pyarrow as pa
+
         (name,) = self._named(box, [column])
-        return most_frequent(as_text(self._rows.read([self._inner[name]]).column(0)), limit)
+        cells = self._rows.read([self._inner[name]]).column(0)
+        simple = not pa.types.is_nested(cells.type) and not pa.types.is_dictionary(cells.type)
+        return most_frequent(cells if simple else as_text(cells), limit, as_text)
 
     def select(self, sql: str, limit: int, seconds: float) -> pa.Table:
         raise SourceError(f"{self.name} is no database and has no SQL of its own; ask over its BOXes instead.")

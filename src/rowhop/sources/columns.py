@@ -48,7 +48,7 @@ MOST_WORDS = 0.10
 
 # From here on Arrow's own readers are tried first; below, their start-up costs more than they save.
 LONG = 20_000
-# Cells looked at to see that a long column is plain text.
+# Cells looked at to see that a column is plain text.
 GLANCE = 200
 _TRUTH = {"true": True, "false": False}
 
@@ -263,6 +263,7 @@ def _typed_dates(name: str, dates: Dates, spread: Any) -> Typed:
 
 def _is_mixed(cells: Sequence[str], often: Sequence[int]) -> bool:
     """At least half the cells are numbers or dates, yet not all: worth a word to the reader."""
+    cells, often = cells[:GLANCE], often[:GLANCE]
     partly = sum(n for c, n in zip(cells, often, strict=True) if leads_with_number(c) or read_date(c) is not None)
     if partly == sum(often):
         return not all(_is_bare(c) for c in cells)

@@ -239,13 +239,20 @@ def total_rows(name: str, texts: pa.Table, typed: dict[str, Typed]) -> list[Caut
     return [Caution("total_row", text)]
 
 
-def most_frequent(texts: pa.ChunkedArray, limit: int) -> list[str]:
-    """Distinct non-empty cells, the most frequent first, ties in order of appearance."""
+def most_frequent(column: pa.ChunkedArray, limit: int, say: Callable[[Any], Any] = lambda cells: cells) -> list[str]:
+    """Distinct non-empty cells as text, the most frequent first, ties in order of appearance.
+
+    `say` turns cells into text; only those that are returned need it.
+    """
+    import numpy as np
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    counted = pc.value_counts(texts.drop_null()).to_pylist()
-    counted.sort(key=lambda c: -c["counts"])
-    return [c["values"] for c in counted[: limit + 1] if c["values"].strip()][:limit]
+    counted = pc.value_counts(column.drop_null())
+    values, counts = counted.field("values"), counted.field("counts").to_numpy(zero_copy_only=False)
+    order = np.argsort(-counts, kind="stable")[: limit + 1]
+    cells = say(pa.chunked_array([values.take(pa.array(order))])).to_pylist()
+    return [c for c in cells if c.strip()][:limit]
 
 
 def check_columns(box: str, columns: Sequence[str] | None, known: Sequence[str]) -> list[str]:

@@ -1,6 +1,9 @@
 """Open files and frames as Sources: `open_table`, `open_frame`, `open_text`.
 
-The content of a file decides what it is, the ending only where the content does not tell.
+The content of a file decides what it is, the ending only where the content does not tell. What was guessed, mended or
+looks odd is said as cautions of these kinds: blank_headers, duplicate_headers, no_header, ragged_rows (shape);
+encoding_guessed, decimal_guessed, day_month_guessed (guesses that `Reading` can overrule); remarks_dropped,
+dates_partial, type_changed (types); total_row, formula_without_value (content).
 """
 
 from __future__ import annotations
