@@ -147,7 +147,7 @@ def test_an_unknown_model(customers: str, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_ctrl_c_leaves_nothing_behind(customers: str, in_folder: Path) -> None:
-    model = replay(in_folder, "```python\nwhile True: pass\n```")
+    model = replay(in_folder, "```python\nanswer = len(customers)\nwhile True:\n    answer += 1\n```")
     arguments = ["ask", customers, "How many?", "--language", "python", "--model", model]
     # The interpreter ignores Ctrl-C when the shell that started it does; a terminal never does.
     child = subprocess.Popen(
@@ -158,7 +158,7 @@ def test_ctrl_c_leaves_nothing_behind(customers: str, in_folder: Path) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         start_new_session=True,
     )
-    time.sleep(3)
+    time.sleep(4)
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=30)
     assert (child.returncode, out, err.strip()) == (130, "", "Stopped.")

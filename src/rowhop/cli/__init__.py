@@ -14,7 +14,12 @@ ANSWERED, FAULT, USAGE, UNKNOWN, GAVE_UP, AMBIGUOUS, STOPPED = 0, 1, 2, 3, 4, 5,
 
 def main() -> None:
     """Entry point of the `rowhop` command."""
-    sys.exit(run(sys.argv[1:]))
+    try:
+        sys.exit(run(sys.argv[1:]))
+    except KeyboardInterrupt:
+        # Ctrl-C while modules were still being imported, or while the end was being written.
+        print("Stopped.", file=sys.stderr)
+        sys.exit(STOPPED)
 
 
 def run(arguments: Sequence[str]) -> int:
