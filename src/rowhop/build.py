@@ -170,6 +170,11 @@ def chat_model(
     model = priced(model, prices, settings.budget.money)
     if not settings.cache.replies or settings.model.name.startswith(REPLAY):
         return model
+    return cached(model, settings, over)
+
+
+def cached(model: ChatModel, settings: Settings, over: Knowledge) -> ChatModel:
+    """A model behind the reply cache; replies over other data are not taken."""
     from rowhop.models.cache import CachedModel
 
     return CachedModel(model, settings.cache_folder / "replies.sqlite", over.fingerprint())

@@ -85,6 +85,13 @@ def test_a_finished_run_needs_no_model(own: Path) -> None:
     assert evaluate(options(own, resume="resume"), model=Scripted([])).n == 3
 
 
+def test_cached_replies_are_not_asked_for_again(own: Path) -> None:
+    evaluate(options(own, cached=True), model=Scripted(by_question(REPLIES)))
+    summary = evaluate(options(own, cached=True, run=own.parent / "again"), model=Scripted([]))
+    assert summary.statuses == {"answered": 3}
+    assert summary.costs["calls"].worst == 0
+
+
 def test_a_source_that_is_gone_fails_its_question_only(own: Path) -> None:
     (own.parent / "orders.csv").unlink()
     summary = evaluate(options(own), model=Scripted(by_question(REPLIES)[:2]))

@@ -157,11 +157,10 @@ class _Opened:
     def _open(self, item: Item) -> tuple[Agent, Knowledge, str]:
         over = build.opened(list(item.sources), self.settings)
         try:
-            if self.settings.cache.replies:
-                model = self.model or build.chat_model(self.settings, over)
-            else:
-                # Without the reply cache, nothing in a model depends on the source: one serves the whole run.
-                model = self.model = self.model or build.chat_model(self.settings, over)
+            # Only the reply cache depends on the source: one model serves the whole run.
+            bare = config.changed(self.settings, {"cache": {"replies": False}})
+            self.model = self.model or build.chat_model(bare, over)
+            model = build.cached(self.model, self.settings, over) if self.settings.cache.replies else self.model
             method = build.method(self.settings, over)
             return build.agent(method, model, over, self.settings, self.notes), over, method
         except BaseException:
@@ -170,7 +169,7 @@ class _Opened:
 
     def _ask(self, known: tuple[Agent, Knowledge, str], item: Item, trace: Trace) -> Answer:
         agent, _, method = known
-        trace.method, trace.model = method, self.model.name if self.model else self.settings.model.name
+        trace.method, trace.model = method, self.model.name if self.model else ""
         answer = agent.answer(item.question, trace)
         return replace(answer, method=method, model=trace.model)
 
