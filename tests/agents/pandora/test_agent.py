@@ -17,6 +17,7 @@ NONE = '```python\nanswer = customers[customers["country"] == "Atlantis"]["name"
 
 def _ask(examples: Path, replies: list[str], settings: PandoraSettings | None = None, **budget: float) -> Answer:
     model = Scripted(replies)
+    model.constrains = False  # as an endpoint: one reply a repair, in the same conversation
     source = open_source(examples / "shop" / "customers.csv")
     agent = Pandora(model, source, settings=settings or PandoraSettings())
     question = Question("How many customers are from Norway?")
@@ -55,6 +56,17 @@ def test_the_same_failing_program_runs_once(examples: Path) -> None:
     answer = _ask(examples, [WRONG, WRONG, WRONG, COUNT])
     assert len([s for s in answer.trace.steps if isinstance(s, CodeRun)]) == 2
     assert answer.values == (10,)
+
+
+def test_a_model_of_this_machine_tries_several_repairs_at_once(examples: Path) -> None:
+    model = Scripted([WRONG, NONE, COUNT, COUNT])
+    question = Question("How many customers are from Norway?")
+    agent = Pandora(model, open_source(examples / "shop" / "customers.csv"))
+    answer = agent.answer(question, Trace(question))
+    assert answer.values == (10,)
+    assert [options.samples for _, options in model.asked] == [1, 3]
+    assert '"country"' in model.asked[0][1].grammar
+    assert "A first program failed: KeyError" in model.asked[1][0][-1].content
 
 
 def test_no_execution_guidance(examples: Path) -> None:

@@ -6,7 +6,14 @@ from rowhop.agents.pandora.check import check_python
 from rowhop.box import Box, BoxSet, Column
 from rowhop.errors import ReplyError
 
-BOXES = BoxSet((Box("games", (Column("Venue", "text"), Column("Net sales (€)", "number"), Column("n", "integer"))),))
+BOXES = BoxSet(
+    (
+        Box(
+            "games",
+            (Column("Venue", "text"), Column("Net sales (€)", "number"), Column("n", "integer"), Column("Day", "date")),
+        ),
+    )
+)
 CELLS = {"Venue": ["Rome, Italy", "Turin, Italy", "Oslo"]}
 
 
@@ -17,7 +24,7 @@ def _check(code: str) -> str:
 @pytest.mark.parametrize(
     ("code", "complaint"),
     [
-        ("answer = int(games['n'] > 1).sum())", "not valid Python"),
+        ("answer = games['n'] > 1).sum()", "not valid Python"),
         ("df = pd.DataFrame({'a': [1]})\nanswer = df", "must be computed from the data"),
         ("games = pd.DataFrame({'n': [1]})\nanswer = games['n'].sum()", "Do not make up data"),
         ("games = pd.read_csv('games.csv')\nanswer = games", "Do not read files"),
@@ -46,6 +53,14 @@ def test_refused(code: str, complaint: str) -> None:
         ),
         ("answer = games[games['Venue'].isin(['rome'])]", "answer = games[games['Venue'].isin(['Rome, Italy'])]"),
         ("answer = games[games['Venue'] == 'Paris']", "answer = games[games['Venue'] == 'Paris']"),
+        ("answer = int(games['n'] > 1).sum())", "answer = int((games['n'] > 1).sum())"),
+        ("answer = games[games['Day'] == 2003]", "answer = games[games['Day'].dt.year == 2003]"),
+        ("answer = games[games['Day'] >= 5]", "answer = games[games['Day'] >= 5]"),
+        (
+            "answer = games.loc[games['n'].idxmax(), 'Venue'].iloc[0]",
+            "answer = games.loc[games['n'].idxmax(), 'Venue']",
+        ),
+        ("answer = games['Venue'].value_counts().idxmax().tolist()", "answer = games['Venue'].value_counts().idxmax()"),
         ("games['venue'] = 1\nanswer = games['venue']", "games['venue'] = 1\nanswer = games['venue']"),
     ],
 )

@@ -14,6 +14,7 @@ from typing import Literal
 
 from rowhop.agents.pandora import result
 from rowhop.agents.pandora.attempt import Attempt, Workbench
+from rowhop.agents.pandora.grammar import python_grammar
 from rowhop.agents.pandora.prompt import Prompt
 from rowhop.agents.pandora.reply import read
 from rowhop.errors import BudgetSpent, ReplyError
@@ -27,7 +28,8 @@ from rowhop.types import Answer, Caution, Language, Question
 
 Choice = Literal["auto", "python", "sql", "native"]
 SAMPLED = 0.7  # temperature of several samples
-WARMER = 0.3  # added for each repair of a model that would repeat itself
+WARMER = 0.3  # temperature added for each repair by a model that repeats itself
+REPAIRING, TRIES = 0.8, 3  # temperature and samples of a repair by a model on this machine
 
 
 @dataclass(frozen=True)
@@ -158,14 +160,19 @@ class _Run:
         self.attempts: list[Attempt] = []
         self.seen: dict[str, Attempt] = {}
         self.agreement: float | None = None
+        constrained = agent.model.constrains and agent.language == "python"
+        self.grammar = python_grammar(bench.boxes) if constrained else ""
         self.failure = "The model gave no program."
 
     def solve(self) -> Attempt | None:
         settings = self.agent.settings
         samples = max(1, settings.samples)
-        options = Options(temperature=SAMPLED if samples > 1 else 0.0, samples=samples, max_tokens=self._most(), seed=1)
+        warm = SAMPLED if samples > 1 else 0.0
+        options = Options(temperature=warm, samples=samples, max_tokens=self._most(), seed=1, grammar=self.grammar)
         done = ask(self.agent.model, "code", self.messages, options, self.trace)
         found = self._vote(done) if samples > 1 else self._try(done.text)
+        if samples > 1:
+            self.agreement = self._agreement(found, samples)
         for number in range(1, settings.repairs + 1):
             if found.ok and not (found.empty and settings.empty_is_failure):
                 return found
@@ -180,10 +187,14 @@ class _Run:
         prompts = self.agent.prompts
         reply = failed.program.code
         messages = prompts.repair(self.messages, self.question, reply, complaint)
-        # A model on this machine repeats itself at temperature 0; an endpoint reads the complaint.
+        if self.agent.model.constrains:
+            # A small model learns little from a complaint: several warm tries in one call cost hardly more than one.
+            options = Options(
+                temperature=REPAIRING, samples=TRIES, max_tokens=self._most(), seed=number + 1, grammar=self.grammar
+            )
+            return self._vote(ask(self.agent.model, "repair", messages, options, self.trace))
         repeats = sum(a.program.code == failed.program.code for a in self.attempts) > 1
-        warm = WARMER * number if self.agent.model.constrains or repeats else 0.0
-        options = Options(temperature=warm, max_tokens=self._most(), seed=number + 1)
+        options = Options(temperature=WARMER * number if repeats else 0.0, max_tokens=self._most(), seed=number + 1)
         return self._try(ask(self.agent.model, "repair", messages, options, self.trace).text)
 
     def _try(self, text: str) -> Attempt:
@@ -214,9 +225,15 @@ class _Run:
         if not fitting:
             return tried[0]
         counts = Counter(a.result.key for a in fitting if a.result is not None)
-        winner, votes = counts.most_common(1)[0]
-        self.agreement = round(votes / len(tried), 3)
+        winner = counts.most_common(1)[0][0]
         return next(a for a in fitting if a.result is not None and a.result.key == winner)
+
+    def _agreement(self, found: Attempt, samples: int) -> float | None:
+        """The share of samples that gave the same result."""
+        if found.result is None:
+            return None
+        same = sum(a.result is not None and a.result.key == found.result.key for a in self.attempts)
+        return round(same / samples, 3)
 
     def best(self) -> Attempt | None:
         """The last attempt with a result, one that is not empty first."""

@@ -98,10 +98,11 @@ class Prompt(NamedTuple):
             told = prompts.fill(template, complaint=complaint, question=question.text).rstrip()
             return (*messages, Message("assistant", fenced(code, self.language)), Message("user", told))
         asked = messages[-1].content.removesuffix(f"Q: {question.text}")
-        template = prompts.text(PACKAGE, "again")
-        short = " ".join(complaint.split())[:300]
         told = prompts.fill(
-            template, asked=asked, code=" ; ".join(code.split("\n"))[:300], complaint=short, question=question.text
+            prompts.text(PACKAGE, "again"),
+            asked=asked,
+            complaint=" ".join(complaint.split())[:300],
+            question=question.text,
         )
         return (*messages[:-1], Message("user", told.rstrip()))
 

@@ -1,6 +1,6 @@
 """Compared values written as the source writes them: `city = 'rome'` where the cell is "Rome".
 
-Used on SQL statements here and on Python programs in `check`.
+Used on SQL statements here and on Python programs in `mend`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from rowhop.box import BoxSet
 from rowhop.types import Caution
 
 if TYPE_CHECKING:
-    from rowhop.agents.pandora.check import Cells
+    from rowhop.agents.pandora.mend import Cells
 
 _MOST_CELLS = 20
 
