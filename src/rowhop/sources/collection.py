@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowhop.box import Box, BoxSet, ForeignKey
 from rowhop.errors import SourceError
+from rowhop.sources.keys import MOST_ROWS, find_links
 from rowhop.sources.naming import identifier, missing, unique
 from rowhop.types import Caution
 
@@ -97,4 +98,33 @@ def _joined(members: Sequence[Source], parts: Sequence[BoxSet]) -> tuple[BoxSet,
             boxes.append(replace(box, name=new[box.name]))
         keys += [replace(k, box=new[k.box], to_box=new[k.to_box]) for k in part.foreign_keys]
         left_out += part.left_out
+    keys += _across(boxes, owners)
     return BoxSet(tuple(boxes), tuple(keys), tuple(left_out)), owners
+
+
+def _across(boxes: Sequence[Box], owners: Mapping[str, tuple[Source, str]]) -> list[ForeignKey]:
+    """Links between sources, which no source can state: a key of one, by name and cells, in a table of another."""
+    links: list[ForeignKey] = []
+    for target in boxes:
+        key = target.keys[0] if len(target.keys) == 1 else ""
+        # Every table may have an "id"; that two of them agree says nothing.
+        if not key or key.lower() in ("id", "key", "code", "no", "nr", "#", "uuid") or not _small(target):
+            continue
+        for box in boxes:
+            own = next((c.name for c in box.columns if c.name.lower() == key.lower()), None)
+            if own is None or owners[box.name][0] is owners[target.name][0] or not _small(box):
+                continue
+            if box.keys == (own,) and (box.rows or 0) >= (target.rows or 0):
+                continue  # two tables of the same things: the smaller one points
+            columns = {target.name: _column(owners, target.name, key), box.name: _column(owners, box.name, own)}
+            links += [k for k in find_links(columns) if (k.box, k.to_box) == (box.name, target.name)]
+    return links
+
+
+def _small(box: Box) -> bool:
+    return box.rows is not None and box.rows <= MOST_ROWS
+
+
+def _column(owners: Mapping[str, tuple[Source, str]], box: str, column: str) -> dict[str, pa.ChunkedArray]:
+    member, own = owners[box]
+    return {column: member.load(own, [column]).column(0)}
