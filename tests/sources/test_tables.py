@@ -250,6 +250,14 @@ class TestValues:
         assert values(source, "v")[0] == 6830
         assert "remarks_dropped" in kinds(source)
 
+    def test_a_season_among_years_counts_as_its_first_year(self, tmp_path: Path) -> None:
+        cells = ["1951", "1965", "1977–78", "1982", "c. 1990"]
+        source = opened(tmp_path / "a.csv", "k|v\n" + "".join(f"x|{c}\n" for c in cells))
+        assert values(source, "v") == [1951, 1965, 1977, 1982, 1990]
+        assert texts(source, "v") == cells
+        seasons = opened(tmp_path / "b.csv", "s,n\n1994–95,1\n1995–96,2\n")
+        assert types(seasons)["s"] == "text"
+
     def test_another_column_proves_the_decimal_sign(self, tmp_path: Path) -> None:
         source = opened(tmp_path / "a.csv", "a;b\n1.234;5,5\n2.000;6,25\n")
         assert values(source, "a") == [1234, 2000]

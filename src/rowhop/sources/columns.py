@@ -26,7 +26,10 @@ _DASHES = frozenset(
     | {"unbekannt", "k. a.", "k.a.", "inconnu", "desconocido", "\\n"}
 )
 # Words for it, which may also mean something ("none" of what?): few of them are allowed.
-_WORDS = frozenset({"none", "nil", "pending", "present", "incumbent", "current", "not applicable"})
+_WORDS = frozenset(
+    {"none", "nil", "pending", "present", "incumbent", "current", "not applicable", "cancelled", "canceled", "bye"}
+    | {"did not play", "did not enter", "did not participate", "dnp", "not held", "not ranked", "unranked", "unplaced"}
+)
 # A label under the last number: its row is spoken of in a caution, the column stays a column of numbers.
 TOTALS = frozenset(
     {

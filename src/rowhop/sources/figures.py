@@ -31,6 +31,11 @@ _FIGURE = re.compile(
     r"(?P<rest>.*)",
     re.DOTALL,
 )
+# Before a number: it is not exact.
+_ABOUT = re.compile(
+    r"(?:[<>≤≥~≈]|(?:c\.|ca\.?|circa|approx\.?|about|over|under|around)\s)\s*(?=[\d$€£.])", re.IGNORECASE
+)
+_YEARS = re.compile(r"((?:1\d|20)\d\d)(\s?[–/-]\s?(?:\d\d|\d{4}))")
 _NOTES = re.compile(r"(?:\s*(?:\[[^\]]{1,24}\]|[*†‡§#^¹²³¤=+?]))+$")
 _SCALES = {
     "k": 1e3,
@@ -96,7 +101,11 @@ def read_figure(text: str) -> Figure | None:
         return None
     if text.isascii() and text.isdigit():
         return Figure(text, text, plain=True)
-    match = _FIGURE.fullmatch(text)
+    years = _YEARS.fullmatch(text)
+    if years:  # a season or a term among years: its first year
+        return Figure(years[1], years[1], remark=years[2])
+    about = _ABOUT.match(text)
+    match = _FIGURE.fullmatch(text, about.end() if about else 0)
     if match is None:
         return None
     dot, comma = _styles(match["core"])
@@ -126,8 +135,9 @@ def read_figure(text: str) -> Figure | None:
         return None
     currency, unit, scale, remark = tail
     tied = prefix in ("T", "=")
+    remark = remark or (about.group() if about else "")
     plain = (
-        not (bracketed or prefix or rest or currency or unit)
+        not (about or bracketed or prefix or rest or currency or unit)
         and sign in ("", "-")
         and dot == match["core"] + (match["exponent"] or "")
     )
@@ -199,8 +209,9 @@ def _read_tail(rest: str, prefix: str) -> tuple[str, str, float, str] | None:
 
 def leads_with_number(text: str) -> bool:
     """ "792 (241)" or "24.0\\n(75.2)": a number first and a remark after it; not "3–1" and not "12 Main Street"."""
-    figure = read_figure(text)
-    if figure is not None:
+    if _YEARS.fullmatch(text):
+        return False
+    if read_figure(text) is not None:
         return True
     return re.match(r"[~c.a ]{0,4}[$€£]?\d[\d.,]*\s+(?:\(|\[|est|approx|to |or |and )", text) is not None
 
@@ -224,13 +235,13 @@ def read_figures(
     words = sum(n for f, n in zip(found, counts, strict=True) if f.remark and not _says_number(f.remark))
     seconds = sum(n for f, n in zip(found, counts, strict=True) if _competes(f) and not double)
     constant = len({f.remark for f in found}) == 1
-    if (words > MOST_WORDS * rows and not constant) or seconds > MOST_SECONDS * rows or all(f.tied for f in found):
+    if (words + seconds > MOST_WORDS * rows and not constant) or seconds > MOST_SECONDS * rows or all(f.tied for f in found):
         return None
     units = {f.unit for f in found if f.unit}
     money = {f.currency for f in found if f.currency}
     if len(units) > 1 or len(money) > 1 or (units and money):
         return None
-    if units and any(not f.unit and (f.dot or f.comma or "").strip("0.") for f in found):
+    if units - {"ordinal"} and any(not f.unit and (f.dot or f.comma or "").strip("0.") for f in found):
         return None
     if all(f.bracketed for f in found):
         return None  # "(1)", "(2)" alone number things
