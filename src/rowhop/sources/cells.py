@@ -152,6 +152,8 @@ def fit(array: pa.ChunkedArray, dtype: Dtype) -> tuple[pa.ChunkedArray, bool]:
             return array, True
         missing = pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(array)), value_set=pa.array(MISSING))
         kept = pc.if_else(missing, pa.scalar(None, array.type), array)
+        if dtype in ("integer", "number") and pc.any(pc.match_substring_regex(kept, r"^[+-]?0\d")).as_py():
+            return array, False  # a code: its leading zeros would be lost
         wider = {"integer": [want, pa.float64()], "date": [want, pa.timestamp("us")], "boolean": []}.get(dtype, [want])
         if dtype == "integer" and pc.all(pc.match_substring_regex(kept, r"^[+-]?\d+$")).as_py():
             wider = [want]  # an integer of more than 64 bits keeps its digits as text

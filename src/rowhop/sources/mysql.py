@@ -12,7 +12,7 @@ from rowhop.errors import MissingExtra, ReplyError, SourceError, SourceUnavailab
 from rowhop.sources import cells
 from rowhop.sources.databases import SAMPLE_ROWS, Table, too_big
 from rowhop.sources.mysql_types import dotted, dtype_of, is_wide, quoted, sample_term, term, text_term, value_of
-from rowhop.sources.readonly import Relation
+from rowhop.sources.readonly import Relation, parse
 from rowhop.sources.servers import (
     CONNECT_SECONDS,
     COUNT_BYTES,
@@ -127,9 +127,10 @@ class Mysql:
         with self._connect(seconds) as connection:
             # the server stops at the limit by itself: an unread rest could not be left behind
             _rows(connection, f"SET SESSION sql_select_limit = {int(most)}")
+            sql = _limited(sql, most)
             try:
                 with connection.cursor() as cursor:
-                    cursor.execute(_limited(sql, most))
+                    cursor.execute(sql)
                     names = [d[0] for d in cursor.description or ()]
                     rows = list(cursor.fetchall())[:most]
             except pymysql.err.Error as error:
@@ -232,12 +233,13 @@ def _settle(connection: pymysql.Connection[Any], seconds: float) -> None:
 
 def _limited(sql: str, most: int) -> str:
     """`sql_select_limit` does not hold for a statement with a limit of its own, so a larger one is lowered."""
-    import sqlglot
+    from rowhop.sources.writing import writing
 
-    limit = sqlglot.parse_one(sql, dialect="mysql").args.get("limit")
+    tree = parse(sql, "mysql")
+    limit = tree.args.get("limit")
     if limit is None or not limit.expression or int(limit.expression.name) <= most:
         return sql
-    return str(sqlglot.parse_one(sql, dialect="mysql").limit(most).sql(dialect="mysql"))
+    return str(tree.limit(most).sql(dialect=writing("mysql")))
 
 
 def _rows(connection: pymysql.Connection[Any], sql: str) -> list[tuple[Any, ...]]:
