@@ -1,0 +1,245 @@
+"""The PASemiQA method: a plan, then rounds of Thought, Action and Observation; the last Finish is the answer.
+
+A node may be the answer only when the plan or an observation has shown it. Departures are listed in docs/agents.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from rowhop import prompts
+from rowhop.agents.pasemiqa.actions import UNKNOWN, Action, Board, best_span, read
+from rowhop.agents.pasemiqa.planner import Candidate, Plan, Planner, told_path
+from rowhop.errors import BudgetSpent, ReplyError
+from rowhop.graph import Path, edges
+from rowhop.graph.textgraph_names import fold
+from rowhop.models import ChatModel, Message, Options
+from rowhop.models.ask import ask
+from rowhop.trace import GraphRead, Trace
+from rowhop.types import Answer, Evidence, Question, Status, Table, TextEvidence, TripleEvidence
+
+_PACKAGE = "rowhop.agents.pasemiqa"
+_QUOTE = 300  # characters of a node's text that stand as evidence
+_EVIDENCE = 5  # answers that carry evidence
+
+# An embedded model chooses among numbers; a sentence of thought would cost it seconds and has not helped.
+_GRAMMAR = """
+root ::= "Action: " action
+action ::= "Finish[" number ("; " number)? "]" | "Search[" number "]" | "Query[" words "]"
+number ::= [1-9] [0-9]?
+words ::= [a-zA-Z0-9 ,'-]{3,60}
+"""
+_GRAMMAR_LAST = """
+root ::= "Action: Finish[" number ("; " number)? "]"
+number ::= [1-9] [0-9]?
+"""
+
+
+@dataclass(frozen=True)
+class PasemiqaSettings:
+    """`rounds` is the paper's T, `nodes` its K. `compact`: short prompts and replies by grammar (embedded models);
+    None means: as the model can. `shown` candidates of the plan enter the prompt."""
+
+    rounds: int = 5
+    nodes: int = 10
+    shown: int = 10
+    text_length: int = 300
+    compact: bool | None = None
+
+
+@dataclass
+class _Run:
+    """One question being answered. `finished` is the last Finish: None before the first, [] for unknown."""
+
+    plan: Plan
+    board: Board
+    finished: list[int] | None = None
+    done: list[Action] = field(default_factory=list)
+    thought: str = ""
+
+    @property
+    def planned(self) -> list[int]:
+        return [c.position for c in self.plan.candidates]
+
+
+class Pasemiqa:
+    """Answers over one text graph. Without a chat model the plan's best candidate is the answer."""
+
+    def __init__(
+        self, model: ChatModel | None, planner: Planner, settings: PasemiqaSettings = PasemiqaSettings()
+    ) -> None:
+        self.model, self.planner, self.settings = model, planner, settings
+        constrains = bool(model and model.constrains)
+        self.compact = constrains if settings.compact is None else settings.compact
+        if self.compact:
+            # What fits in the context of a small model, and what it reads in a few seconds.
+            self.settings = replace(
+                settings, rounds=min(settings.rounds, 2), shown=min(settings.shown, 5), text_length=160
+            )
+
+    def answer(self, question: Question, trace: Trace) -> Answer:
+        trace.method, trace.model = "pasemiqa", self.model.name if self.model else ""
+        plan = self.planner.plan(question, trace)
+        board = Board(self.planner.graph, question.text, self.settings.nodes, self.settings.text_length)
+        run = _Run(plan, board)
+        spent = ""
+        if self.model is not None:
+            try:
+                self._rounds(self.model, question, run, trace)
+            except BudgetSpent as error:
+                spent = str(error)
+        return self._answer(question, run, trace, spent)
+
+    def messages(self, question: Question, plan: Plan, board: Board) -> list[Message]:
+        """The first prompt. Filling it numbers the plan's candidates on the board."""
+        shown = board.show(c.position for c in plan.candidates[: self.settings.shown])
+        candidates = "\n".join(shown) or "none"
+        if self.compact:
+            system = prompts.text(_PACKAGE, "system_short")
+            user = prompts.fill(prompts.text(_PACKAGE, "plan_short"), candidates=candidates, question=question.text)
+        else:
+            system = prompts.fill(prompts.text(_PACKAGE, "system"), rounds=str(self.settings.rounds))
+            matched = board.show((m.position for m in plan.matched[: self.settings.nodes]), 0)
+            names = self.planner.graph.store.records({w.start.position for w in plan.paths}, 0)
+            paths = [told_path(w, names[w.start.position].name) for w in plan.paths[: self.settings.nodes]]
+            user = prompts.fill(
+                prompts.text(_PACKAGE, "plan"),
+                question=question.text,
+                matched="\n".join(matched) or "none",
+                paths="\n".join(paths) or "text: no path was planned",
+                candidates=candidates,
+            )
+        return [Message("system", system), Message("user", user)]
+
+    def _rounds(self, model: ChatModel, question: Question, run: _Run, trace: Trace) -> None:
+        messages = self.messages(question, run.plan, run.board)
+        for number in range(1, self.settings.rounds + 1):
+            left = self.settings.rounds - number
+            reply = ask(
+                model, "system_short" if self.compact else "system", messages, self._options(left == 0), trace
+            ).text
+            observation, ended = self._act(reply, run, trace)
+            if ended:
+                return
+            told = f"{left} rounds are left." if left > 1 else "This is the last round: Finish now." if left else ""
+            text = prompts.fill(prompts.text(_PACKAGE, "observation"), observation=observation, left=told)
+            messages += [Message("assistant", reply), Message("user", text)]
+
+    def _options(self, last: bool) -> Options:
+        if self.compact:
+            return Options(max_tokens=40, grammar=(_GRAMMAR_LAST if last else _GRAMMAR).strip())
+        return Options(max_tokens=400, stop=("Observation:",))
+
+    def _act(self, reply: str, run: _Run, trace: Trace) -> tuple[str, bool]:
+        """Carry out every action of a reply in order; (what was observed, whether the run ends)."""
+        try:
+            actions = read(reply)
+        except ReplyError as error:
+            return str(error), False
+        run.thought = reply.split("Action:")[0].replace("Thought:", "").strip()
+        if run.thought:
+            trace.note("thought", run.thought)
+        told: list[str] = []
+        ended = False
+        for action in actions[:5]:
+            if action.verb == "Finish":
+                observation, ended = self._finish(action, run)
+            elif action in run.done:
+                observation, ended = (
+                    "You have done that already; its result stands above. Do something else or Finish.",
+                    False,
+                )
+            else:
+                observation, ended = self._look(action, run), False
+            run.done.append(action)
+            trace.add(GraphRead(f"{action.verb}[{action.argument}]", tuple(observation.splitlines()[:12])))
+            told.append(observation)
+        return "\n".join(told), ended
+
+    def _look(self, action: Action, run: _Run) -> str:
+        if action.verb == "Search":
+            return run.board.search(action.argument)
+        return run.board.query(action.argument, run.planned)
+
+    def _finish(self, action: Action, run: _Run) -> tuple[str, bool]:
+        nodes, dropped = run.board.finish(action.argument)
+        if dropped:
+            # Kept all the same: should no round be left, the nodes that were seen are the answer.
+            run.finished = nodes or run.finished
+            return (
+                f"Not accepted: {'; '.join(dropped)} was never shown to you. "
+                "Finish only with nodes from the plan or an observation, or Finish[unknown].",
+                False,
+            )
+        if not nodes and fold(action.argument) != UNKNOWN:
+            return "Finish was empty. Name a node, or Finish[unknown].", False
+        run.finished = nodes
+        return f"Finished with {'; '.join(map(run.board.name, nodes)) or UNKNOWN}.", True
+
+    def _answer(self, question: Question, run: _Run, trace: Trace, spent: str) -> Answer:
+        status: Status = "answered"
+        because = run.thought
+        chosen = run.finished
+        if chosen is None:
+            chosen = run.planned[:1]
+            if self.model is not None:
+                status = "gave_up"
+                because = f"{spent or 'No Finish within the rounds.'} The plan's best candidate stands."
+            elif not chosen:
+                status = "unknown"
+        elif spent:
+            status, because = "gave_up", f"{spent} The last Finish stands."
+        elif not chosen:
+            status = "unknown"
+        order = list(dict.fromkeys([*chosen, *run.planned])) if status != "unknown" else []
+        run.board.records |= self.planner.graph.store.records([p for p in order if p not in run.board.records])
+        return Answer(
+            status,
+            values=tuple(run.board.name(p) for p in chosen),
+            because=because or f"Planned by: {run.plan.generator}.",
+            table=self._table(order, chosen, run),
+            evidence=self._evidence(question, chosen[:_EVIDENCE], run),
+            warnings=self.planner.graph.cautions,
+            cost=trace.cost,
+            method="pasemiqa",
+            model=self.model.name if self.model else "",
+            trace=trace,
+        )
+
+    def _table(self, order: Sequence[int], chosen: Sequence[int], run: _Run) -> Table:
+        """The ranked nodes: those of the last Finish, then the plan's other candidates."""
+        via = {c.position: c for c in run.plan.candidates}
+        rows = []
+        for position in order:
+            record = run.board.records[position]
+            by: Literal["finish", "plan"] = "finish" if position in chosen and run.finished is not None else "plan"
+            rows.append((record.id, run.board.name(position), record.kind, by, self._told(via.get(position), run)))
+        return Table(("id", "name", "type", "by", "path"), tuple(rows), len(rows))
+
+    def _told(self, candidate: Candidate | None, run: _Run) -> str:
+        if candidate is None or candidate.via is None:
+            return "text"
+        start = candidate.via.start.position
+        record = run.board.records.get(start) or self.planner.graph.store.record(start)
+        return " ".join([record.name or record.id, *map(str, candidate.via.hops)])
+
+    def _evidence(self, question: Question, chosen: Sequence[int], run: _Run) -> tuple[Evidence, ...]:
+        """For each answer the edges of its path and the sentence nearest to the question, as the graph holds them."""
+        graph = self.planner.graph
+        via = {c.position: c.via for c in run.plan.candidates}
+        found: list[Evidence] = []
+        for position in chosen:
+            record = graph.store.record(position)
+            if (walked := via.get(position)) is not None:
+                start = graph.store.record(walked.start.position).id
+                chain = edges(graph, Path(start, walked.hops), record.id, 100_000)
+                names = {
+                    i: n.name for i, n in graph.nodes([e.subject for e in chain] + [e.object for e in chain]).items()
+                }
+                found += [TripleEvidence(names[e.subject], e.relation, names[e.object]) for e in chain]
+            if record.text:
+                a, b = best_span(record.text, question.text, _QUOTE)
+                found.append(TextEvidence(run.board.name(position), record.text[a:b], a, b))
+        return tuple(found)

@@ -1,0 +1,152 @@
+"""Plans a question: the nodes it speaks of, likely relation paths from them, and ranked candidates. No chat model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rowhop.agents.pasemiqa.generator import LONGEST, Scorer, Start, Walked, decode, ranked
+from rowhop.agents.pasemiqa.ranker import Ranker
+from rowhop.graph.textgraph import TextGraph
+from rowhop.graph.textgraph_match import Mention, Mode, match
+from rowhop.graph.textgraph_store import Record
+from rowhop.trace import GraphRead, Trace
+from rowhop.types import Question
+
+_COMPARED = 2_000  # ends of a path whose text is compared with the question
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A node by position, and the path that leads to it; None where its text alone brought it."""
+
+    position: int
+    record: Record
+    score: float
+    via: Walked | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`generator` says who planned; `paths` are the best first and a distribution per planned node."""
+
+    matched: tuple[Mention, ...]
+    paths: tuple[Walked, ...]
+    candidates: tuple[Candidate, ...]
+    generator: str
+
+
+@dataclass(frozen=True)
+class PlanSettings:
+    """`planned` nodes by text, `beam` paths per planned node, `keep` candidates."""
+
+    mode: Mode = "fused"
+    planned: int = 5
+    beam: int = 8
+    longest: int = LONGEST
+    keep: int = 20
+
+
+class Planner:
+    """One graph, one generator; with a `ranker` (trained) the candidates are ordered by it."""
+
+    def __init__(
+        self,
+        graph: TextGraph,
+        scorer: Scorer | None,
+        ranker: Ranker | None = None,
+        settings: PlanSettings = PlanSettings(),
+    ) -> None:
+        self.graph, self.scorer, self.ranker, self.settings = graph, scorer, ranker, settings
+
+    @property
+    def generator(self) -> str:
+        told = self.scorer.name if self.scorer else "no path generator"
+        return f"{told}; {self.ranker.name}" if self.ranker else told
+
+    def plan(self, question: Question, trace: Trace | None = None) -> Plan:
+        begun = time.monotonic()
+        mentions = self._mentions(question)
+        walked = self._paths(question.text, mentions)
+        if self.ranker is not None:
+            order = self.ranker.rank(question.text, walked, self.settings.keep)
+        else:
+            order = self._order(question.text, walked)
+        records = self.graph.store.records(p for p, _ in order)
+        best = _best_paths(walked)
+        candidates = tuple(Candidate(p, records[p], score, best.get(p)) for p, score in order)
+        plan = Plan(tuple(mentions), tuple(walked), candidates, self.generator)
+        if trace is not None:
+            self._tell(plan, trace, time.monotonic() - begun)
+        return plan
+
+    def _mentions(self, question: Question) -> list[Mention]:
+        """Topics that the asker named stand first; what the question's words show follows."""
+        given = self.graph.store.positions(question.topics)
+        for topic in question.topics:
+            if topic not in given and (found := self.graph.find(topic, 1)):
+                given[topic] = self.graph.store.positions([found[0].node.id])[found[0].node.id]
+        mentions = []
+        for topic, position in given.items():
+            at = question.text.find(topic)
+            mentions.append(Mention(position, 1.0, "name", max(at, 0), at + len(topic) if at >= 0 else 0))
+        known = set(given.values())
+        rest = [] if given else match(self.graph, question.text, self.settings.mode, self.settings.planned)
+        for mention in rest:
+            if mention.position not in known:
+                known.add(mention.position)
+                mentions.append(mention)
+        return mentions
+
+    def _paths(self, question: str, mentions: Sequence[Mention]) -> list[Walked]:
+        if self.scorer is None or not mentions:
+            return []
+        kinds, kind = self.graph.store.kinds, self.graph.store.kind
+        spots = [Start(m.position, kinds[kind[m.position]], m.start, m.end, m.score) for m in mentions]
+        return decode(self.graph, self.scorer, question, spots, self.settings.beam, self.settings.longest)
+
+    def _order(self, question: str, walked: Sequence[Walked]) -> list[tuple[int, float]]:
+        """Ends of the likeliest paths, then nodes near in text; where "text" is the likeliest path, text first."""
+        keep = self.settings.keep
+        text = [(self.graph.store.position(m.node.id), m.score) for m in self.graph.nearest(question, keep)]
+        near = [p for p, _ in text if p is not None]
+        by_path = ranked(self.graph, [w for w in walked if len(w.ends)], self._likeness(question, walked), keep)
+        text_first = not walked or not walked[0].hops
+        order = list(dict.fromkeys([*near, *by_path] if text_first else [*by_path, *near]))[:keep]
+        return [(p, 1.0 / (i + 1)) for i, p in enumerate(order)]
+
+    def _likeness(self, question: str, walked: Sequence[Walked]) -> dict[int, float]:
+        graph = self.graph
+        if graph.vectors is None or graph.embedder is None or not any(len(w.ends) for w in walked):
+            return {}
+        ends = np.unique(np.concatenate([w.ends[:_COMPARED] for w in walked if len(w.ends)]))
+        return graph.vectors.scores(graph.embedder.embed([question], query=True)[0], ends)
+
+    def _tell(self, plan: Plan, trace: Trace, seconds: float) -> None:
+        names = self.graph.store.records({m.position for m in plan.matched} | {w.start.position for w in plan.paths}, 0)
+        matched = "; ".join(
+            f"{names[m.position].name or names[m.position].id} ({m.how}, {m.score:.2f})" for m in plan.matched
+        )
+        paths = "\n".join(told_path(w, names[w.start.position].name or "?") for w in plan.paths[:8])
+        trace.note("plan", f"Planned by: {plan.generator}\nMatched: {matched or 'nothing'}\nPaths:\n{paths or 'none'}")
+        shown = tuple(f"{c.record.name or c.record.id} ({c.score:.3f})" for c in plan.candidates[:10])
+        trace.add(GraphRead("candidates of the plan", shown, len(plan.candidates), round(seconds, 4)))
+
+
+def told_path(walked: Walked, start: str) -> str:
+    """`Topotecan –target→ –^target→ (12 nodes, 0.61)`; an inverse hop carries ^."""
+    if not walked.hops:
+        return f"{start}: text ({walked.probability:.2f})"
+    hops = " ".join(f"–{hop}→" for hop in walked.hops)
+    return f"{start} {hops} ({len(walked.ends)} nodes, {walked.probability:.2f})"
+
+
+def _best_paths(walked: Sequence[Walked]) -> dict[int, Walked]:
+    best: dict[int, Walked] = {}
+    for one in walked:
+        for end in map(int, one.ends):
+            best.setdefault(end, one)
+    return best

@@ -1,0 +1,1 @@
+"""What is learnt from questions with known answers: memory and relation paths."""
