@@ -6,6 +6,7 @@ import datetime as dt
 import gzip
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -250,6 +251,12 @@ class TestValues:
         assert values(source, "v")[0] == 6830
         assert "remarks_dropped" in kinds(source)
 
+    def test_a_text_that_spans_cells_does_not_spoil_numbers(self, tmp_path: Path) -> None:
+        source = opened(tmp_path / "a.csv", "year,w,l,t\n1990,1,2,3\n1991,out ill,out ill,out ill\n1992,4,5,6\n")
+        assert types(source) == {"year": "integer", "w": "integer", "l": "integer", "t": "integer"}
+        assert values(source, "w") == [1, None, 4]
+        assert texts(source, "w") == ["1", "out ill", "4"]
+
     def test_a_season_among_years_counts_as_its_first_year(self, tmp_path: Path) -> None:
         cells = ["1951", "1965", "1977–78", "1982", "c. 1990"]
         source = opened(tmp_path / "a.csv", "k|v\n" + "".join(f"x|{c}\n" for c in cells))
@@ -380,6 +387,7 @@ class TestBadInput:
             ("a.csv.gz", b"\x1f\x8b\x08\x00broken", "gzip"),
             ("a.json", b'{"a": [1, 2', "JSON"),
             ("a.jsonl", b'{"a": 1}\n{"a": \n', "line 2"),
+            ("page.xls", b"<html><table><tr><td>1</td></tr></table></html>", "web page"),
             ("a.sqlite.csv", b"SQLite format 3\0" + b"\0" * 100, "SQLite"),
         ],
     )
@@ -411,6 +419,19 @@ class TestBadInput:
         assert only(source).rows == 0
         assert source.load("a").num_rows == 0
         assert [c.name for c in only(source).columns] == ["a", "b"]
+
+
+def test_a_csv_with_the_ending_of_a_workbook(tmp_path: Path) -> None:
+    assert values(opened(tmp_path / "export.xls", "a\tb\n1\t2\n"), "b") == [2]
+
+
+def test_eight_threads_read_one_source(tmp_path: Path) -> None:
+    rows = "".join(f'{i},"{i:,}","May {i % 28 + 1}, 1990"\n' for i in range(500))
+    source = opened(tmp_path / "a.csv", "id,n,day\n" + rows)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: (source.boxes(), source.load("a").to_pydict()), range(24)))
+    assert all(f == found[0] for f in found)
+    assert found[0][1]["n"] == list(range(500))
 
 
 def test_stdin_and_select() -> None:

@@ -28,6 +28,7 @@ _DASHES = frozenset(
 # Words for it, which may also mean something ("none" of what?): few of them are allowed.
 _WORDS = frozenset(
     {"none", "nil", "pending", "present", "incumbent", "current", "not applicable", "cancelled", "canceled", "bye"}
+    | {"dns", "dnf", "dnq", "dsq", "dq", "ret", "nc", "wd"}
     | {"did not play", "did not enter", "did not participate", "dnp", "not held", "not ranked", "unranked", "unplaced"}
 )
 # A label under the last number: its row is spoken of in a caution, the column stays a column of numbers.
@@ -66,6 +67,7 @@ class Hints:
     keep_text: bool = False
     declared_text: bool = False  # the source has types and says text: bare digits stay text
     weak_comma: bool = False  # the file looks as if from a country of the decimal comma
+    spanning: frozenset[str] = frozenset()  # texts that go over several cells of a row
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,7 @@ def _read_distinct(name: str, trimmed: pa.ChunkedArray, hints: Hints) -> Typed:
     counts = np.bincount(indices.drop_null().to_numpy(zero_copy_only=False), minlength=len(distinct)).tolist()
     last = distinct[indices[-1].as_py()] if len(indices) and indices[-1].is_valid else ""
     total = last if is_total(last) and counts[distinct.index(last)] == 1 else None
-    nothing = {c for c in distinct if _is_blank(c) or c == total or _is_header(c, name)}
+    nothing = {c for c in distinct if _is_blank(c) or c == total or _is_header(c, name) or c in hints.spanning}
     cells = [c for c in distinct if c not in nothing]
     if not cells:
         return Typed(trimmed, "text")

@@ -181,7 +181,7 @@ def _read_tail(rest: str, prefix: str) -> tuple[str, str, float, str] | None:
     found = _REMARK.search(rest)
     if found:
         rest, remark = rest[: found.start()], found.group()
-    if rest.strip() in ("", "."):
+    if rest.strip() in ("", ".", ",", ";"):
         return currency, "", 1.0, remark
     spaced, word = rest[0].isspace(), rest.strip()
     if word in ("%", "‰"):
@@ -235,7 +235,11 @@ def read_figures(
     words = sum(n for f, n in zip(found, counts, strict=True) if f.remark and not _says_number(f.remark))
     seconds = sum(n for f, n in zip(found, counts, strict=True) if _competes(f) and not double)
     constant = len({f.remark for f in found}) == 1
-    if (words + seconds > MOST_WORDS * rows and not constant) or seconds > MOST_SECONDS * rows or all(f.tied for f in found):
+    if (
+        (words + seconds > MOST_WORDS * rows and not constant)
+        or seconds > MOST_SECONDS * rows
+        or all(f.tied for f in found)
+    ):
         return None
     units = {f.unit for f in found if f.unit}
     money = {f.currency for f in found if f.currency}

@@ -16,6 +16,8 @@ from rowhop.box import Box, BoxSet, Column, ForeignKey
 from rowhop.errors import SourceError
 from rowhop.sources import Kind, Reading
 from rowhop.sources.columns import Hints, Typed, is_total, type_columns
+from rowhop.sources.dates import read_date
+from rowhop.sources.figures import read_figure
 from rowhop.sources.headers import Heading, column_names
 from rowhop.sources.keys import find_keys, find_links
 from rowhop.types import Caution, Value
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 # How many example values a column shows, and how long one may be.
 SAMPLES = 3
 SAMPLE_LENGTH = 80
+# A text in so many cells of a row spans them; looked for in tables of at most so many rows.
+SPAN = 3
+MOST_SPANNED = 5_000
 
 
 @dataclass(frozen=True)
@@ -187,6 +192,7 @@ def type_sheet(sheet: Sheet, reading: Reading) -> dict[str, Typed]:
 
 
 def column_hints(sheet: Sheet, names: Iterable[str], reading: Reading) -> dict[str, Hints]:
+    spanning = spanning_texts(sheet.texts)
     return {
         n: Hints(
             decimal=reading.decimal,
@@ -194,9 +200,21 @@ def column_hints(sheet: Sheet, names: Iterable[str], reading: Reading) -> dict[s
             keep_text=n in reading.text_columns,
             declared_text=n in sheet.declared_text,
             weak_comma=sheet.weak_comma,
+            spanning=spanning,
         )
         for n in names
     }
+
+
+def spanning_texts(texts: pa.Table) -> frozenset[str]:
+    """Texts that stand in three or more cells of one row, as where a web page's cell spans columns ("did not play")."""
+    if texts.num_columns < SPAN or texts.num_rows > MOST_SPANNED:
+        return frozenset()
+    found = set()
+    for row in zip(*(c.to_pylist() for c in texts.columns), strict=True):
+        if len(set(row)) <= len(row) - SPAN + 1:
+            found |= {c.strip() for c in set(row) if c and len(c) > 3 and row.count(c) >= SPAN}
+    return frozenset(c for c in found if c and read_figure(c) is None and read_date(c) is None)
 
 
 def describe(name: str, typed: Typed, texts: pa.ChunkedArray | None = None) -> Column:

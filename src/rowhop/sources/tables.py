@@ -153,8 +153,12 @@ def _kind(head: bytes, suffix: str, name: str) -> str:
         return "parquet"
     if head.startswith(b"ARROW1"):
         return "arrow"
-    if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")) or suffix in BOOKS:
+    if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")) or (suffix in BOOKS and b"\0" in head[:512]):
         return "book"
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:9].lower().startswith((b"<!doctype", b"<html", b"<table", b"<?xml")):
+        raise SourceError(
+            f"{name} is a web page or XML, not a table. Open it in a spreadsheet program and save it as Excel."
+        )
     if head.startswith(b"%PDF"):
         raise SourceError(f"{name} is a PDF document, not a table. Export the table as CSV or Excel.")
     if head.startswith(b"SQLite format 3\0"):
