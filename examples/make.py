@@ -20,6 +20,7 @@ FIRST = (
     *("Ines", "Jonas", "Katja", "Leo", "Mona", "Nils", "Olga", "Pavel"),
 )
 LAST = ("Almeida", "Berg", "Costa", "Dubois", "Ebner", "Fischer", "Garnier", "Holm", "Iversen", "Janssens")
+OTHERS = ("Kessler", "Lindqvist", "Moreau", "Novak", "Oliveira", "Petit", "Quist", "Rossi", "Santos", "Thorsen")
 WORDS = (
     *("Silent", "River", "Northern", "Garden", "Glass", "Winter", "Paper"),
     *("Island", "Copper", "Morning", "Hidden", "Orchard", "Last", "Harbour"),
@@ -56,8 +57,8 @@ def customers(seed: random.Random) -> list[dict[str, str]]:
     return rows
 
 
-def write_customers(rows: list[dict[str, str]]) -> None:
-    path = HERE / "shop" / "customers.csv"
+def write_customers(folder: Path, rows: list[dict[str, str]]) -> None:
+    path = folder / "shop" / "customers.csv"
     path.parent.mkdir(exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
@@ -65,7 +66,7 @@ def write_customers(rows: list[dict[str, str]]) -> None:
         writer.writerows(rows)
 
 
-def write_orders(rows: list[dict[str, str]], seed: random.Random) -> None:
+def write_orders(folder: Path, rows: list[dict[str, str]], seed: random.Random) -> None:
     """A workbook: sheet `orders` under a title row, sheet `products`."""
     import openpyxl
 
@@ -88,16 +89,16 @@ def write_orders(rows: list[dict[str, str]], seed: random.Random) -> None:
     products.append(["product", "category", "unit price"])
     for product, (category, price) in PRODUCTS.items():
         products.append([product, category, price])
-    path = HERE / "shop" / "orders.xlsx"
+    path = folder / "shop" / "orders.xlsx"
     book.save(path)
     _forget_clock(path)
 
 
-def write_tickets(rows: list[dict[str, str]], seed: random.Random) -> None:
+def write_tickets(folder: Path, rows: list[dict[str, str]], seed: random.Random) -> None:
     """The shop's help desk, a SQLite database whose tickets name the customers of customers.csv."""
     agents = ["Noor", "Sven", "Tilda", "Uri"]
     topics = ["delivery", "damage", "invoice", "question"]
-    with _fresh(HERE / "shop" / "helpdesk.sqlite") as db:
+    with _fresh(folder / "shop" / "helpdesk.sqlite") as db:
         db.executescript(
             """
             CREATE TABLE agents (agent_id INTEGER PRIMARY KEY, name TEXT NOT NULL, team TEXT NOT NULL);
@@ -125,9 +126,9 @@ def write_tickets(rows: list[dict[str, str]], seed: random.Random) -> None:
             db.execute("INSERT INTO tickets VALUES (?, ?, ?, ?, ?, ?, ?)", (*values, hours, int(closed)))
 
 
-def write_library(rows: list[dict[str, str]], seed: random.Random) -> None:
+def write_library(folder: Path, rows: list[dict[str, str]], seed: random.Random) -> None:
     """Books, their authors, members and loans; the first eight members are customers of the shop too."""
-    with _fresh(HERE / "library.sqlite") as db:
+    with _fresh(folder / "library.sqlite") as db:
         db.executescript(
             """
             CREATE TABLE authors (
@@ -155,7 +156,7 @@ def write_library(rows: list[dict[str, str]], seed: random.Random) -> None:
             db.execute("INSERT INTO books VALUES (?, ?, ?, ?, ?, ?)", row)
         for number in range(1, 26):
             joined = dt.date(2018, 1, 1) + dt.timedelta(days=seed.randrange(2000))
-            name = f"{FIRST[(number * 3 + 1) % 16]} {LAST[(number * 9 + number // 10) % 10]}"
+            name = f"{FIRST[(number * 3 + 1) % 16]} {OTHERS[(number * 9 + number // 10) % 10]}"
             town = seed.choice(sorted(CITIES))
             if number <= 8:
                 name, town = rows[number * 3]["name"], rows[number * 3]["city"]
@@ -168,7 +169,7 @@ def write_library(rows: list[dict[str, str]], seed: random.Random) -> None:
             db.execute("INSERT INTO loans VALUES (?, ?, ?, ?, ?)", row)
 
 
-def write_stations(seed: random.Random) -> None:
+def write_stations(folder: Path, seed: random.Random) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -185,7 +186,7 @@ def write_stations(seed: random.Random) -> None:
             ),
         }
     )
-    pq.write_table(table, HERE / "stations.parquet")
+    pq.write_table(table, folder / "stations.parquet")
 
 
 def _forget_clock(path: Path) -> None:
@@ -204,14 +205,14 @@ def _fresh(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path)
 
 
-def main() -> None:
+def main(folder: Path = HERE) -> None:
     seed = random.Random(42)
     rows = customers(seed)
-    write_customers(rows)
-    write_orders(rows, seed)
-    write_tickets(rows, seed)
-    write_library(rows, seed)
-    write_stations(seed)
+    write_customers(folder, rows)
+    write_orders(folder, rows, seed)
+    write_tickets(folder, rows, seed)
+    write_library(folder, rows, seed)
+    write_stations(folder, seed)
 
 
 if __name__ == "__main__":
