@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowhop.box import Box, BoxSet, Column, ForeignKey
@@ -151,3 +152,9 @@ def _widen(types: list[dict[str, Column]], *ends: tuple[int, Column]) -> None:
         if column.dtype == "integer" and column.parsed_from:
             plain = tuple(str(s) for s in column.samples)
             types[number][column.name.lower()] = replace(column, dtype="text", parsed_from="", samples=plain)
+
+
+def unreadable(path: Path, error: OSError) -> SourceError:
+    if isinstance(error, FileNotFoundError):
+        return SourceError(f"There is no file {path}.")
+    return SourceError(f"{path} cannot be read: {error.strerror or error}.")

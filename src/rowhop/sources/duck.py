@@ -16,7 +16,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from rowhop.box import BoxSet, Column, Dtype
 from rowhop.errors import ReplyError, SourceError, SourceUnavailable
 from rowhop.sources import cells
-from rowhop.sources.databases import LOAD_BYTES, SAMPLE_ROWS, Catalog, Table, catalog, chosen, marked, too_big
+from rowhop.sources.databases import (
+    LOAD_BYTES,
+    SAMPLE_ROWS,
+    Catalog,
+    Table,
+    catalog,
+    chosen,
+    marked,
+    too_big,
+    unreadable,
+)
 from rowhop.sources.naming import quoted
 from rowhop.sources.readonly import Relation, check
 from rowhop.types import Caution
@@ -137,7 +147,7 @@ class DuckSource:
                     head = handle.read(12_288)  # the header blocks count DuckDB's own checkpoints
                 state += [stat.st_size, stat.st_mtime_ns, head]
         except OSError as error:
-            raise SourceError(f"{self.path} cannot be read: {error.strerror or error}.") from None
+            raise unreadable(self.path, error) from None
         return hashlib.sha256(repr(state).encode()).hexdigest()[:32]
 
     def close(self) -> None:
@@ -347,10 +357,8 @@ def _check_file(path: Path) -> None:
     try:
         with path.open("rb") as file:
             head = file.read(12)
-    except FileNotFoundError:
-        raise SourceError(f"There is no file {path}.") from None
     except OSError as error:
-        raise SourceError(f"{path} cannot be read: {error.strerror or error}.") from None
+        raise unreadable(path, error) from None
     if not head:
         raise SourceError(f"{path} is an empty file, not a database.")
     if head[8:12] != b"DUCK":
@@ -375,6 +383,6 @@ def _unavailable(path: Path, error: Exception) -> SourceError | SourceUnavailabl
     text = str(error)
     if "different configuration" in text:
         return SourceUnavailable(f"{path} is open in this process for writing; close that connection first.")
-    if "lock" in text.lower():
+    if "Could not set lock" in text:
         return SourceUnavailable(f"{path} is locked by another program that has it open for writing. Try again later.")
     return SourceError(f"{path} cannot be read as a DuckDB database: {_first_line(error)}")

@@ -71,7 +71,7 @@ def parse_url(text: str) -> Url:
     ('postgresql://ann:***@db.example/shop', 'mysql://ann:***@h:99/shop')
     """
     found = _URL.fullmatch(text.strip())
-    if found is None:
+    if found is None or not (found["host"] or found["database"]):
         raise SourceError("The database URL cannot be read. It should look like postgresql://user:password@host/name.")
     shown = found["scheme"].lower()
     scheme: Literal["postgresql", "mysql"] = "mysql" if _SCHEMES.get(shown, shown) == "mysql" else "postgresql"

@@ -26,6 +26,7 @@ from rowhop.sources.databases import (
     chosen,
     marked,
     too_big,
+    unreadable,
 )
 from rowhop.sources.naming import quoted
 from rowhop.sources.readonly import Relation, check
@@ -146,7 +147,7 @@ class SqliteSource:
                     )  # holds SQLite's own change counter: finer than the clock of the file system
                 state += [stat.st_size, stat.st_mtime_ns, head]
         except OSError as error:
-            raise _unreadable(self.path, error) from None
+            raise unreadable(self.path, error) from None
         return hashlib.sha256(repr(state).encode()).hexdigest()[:32]
 
     def close(self) -> None:
@@ -350,17 +351,11 @@ def _check_file(path: Path) -> None:
         with path.open("rb") as file:
             head = file.read(16)
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
     if not head:
         raise SourceError(f"{path} is an empty file, not a database.")
     if head != MAGIC:
         raise SourceError(f"{path} is not a SQLite database (or it is encrypted).")
-
-
-def _unreadable(path: Path, error: OSError) -> SourceError:
-    if isinstance(error, FileNotFoundError):
-        return SourceError(f"There is no file {path}.")
-    return SourceError(f"{path} cannot be read: {error.strerror or error}.")
 
 
 def _unavailable(path: Path, error: sqlite3.Error) -> SourceError | SourceUnavailable:
