@@ -90,7 +90,7 @@ USED = [
         {"customer": ("id",), "order": ("customer",)},
     ),
     (
-        "select name, row_number() over (partition by country order by id) from customer qualify row_number() over () = 1",
+        "select name, rank() over (partition by country order by id) from customer qualify rank() over () = 1",
         {"customer": ("id", "name", "Country")},
     ),
     ("select 1", {}),

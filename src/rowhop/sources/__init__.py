@@ -155,7 +155,7 @@ def _open_url(text: str, name: str | None) -> Source:
     low = text.lower()
     if low.startswith(("sqlite://", "duckdb://")):
         file = text.partition("://")[2]
-        # as in SQLAlchemy three slashes are for a path from here and four for one from the root, unless only that exists
+        # as in SQLAlchemy: three slashes for a path from here, four for one from the root, unless only that is there
         if file.startswith("/") and (Path(file[1:]).exists() or not Path(file).exists()):
             file = file[1:]
         return open_source(file, name=name)
