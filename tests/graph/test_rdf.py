@@ -182,7 +182,7 @@ def test_hints_stand_in_for_types_and_inverses(tmp_path: Path) -> None:
     relation = g.schema().relation(relation_iri("a.b.c"))
     assert relation
     assert (relation.domain, relation.range) == (("a.b",), ("x.y",))
-    assert g.inverse_of(relation.id) == relation_iri("x.y.z")
+    assert relation.inverse == relation_iri("x.y.z")
     assert not g.node(node_iri("m.0abc")).named  # type: ignore[union-attr]
 
 

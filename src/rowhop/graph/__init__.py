@@ -70,13 +70,15 @@ class NodeType:
 
 @dataclass(frozen=True)
 class Relation:
-    """`domain` and `range` are names of types seen (or declared) at its two ends, the most frequent first."""
+    """`domain` and `range` are names of types seen (or declared) at its two ends, the most frequent first.
+    `inverse` is the id of the relation that says the same backwards, "" where none is known."""
 
     id: str
     name: str
     count: int | None = None
     domain: tuple[str, ...] = ()
     range: tuple[str, ...] = ()
+    inverse: str = ""
 
 
 @dataclass(frozen=True)

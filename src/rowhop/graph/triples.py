@@ -10,6 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
+from urllib.parse import quote
 
 from rowhop.graph import LITERAL, Hop, Match, Node, NodeType, Relation, Schema
 from rowhop.graph.terms import in_query, is_blank, is_literal, parts
@@ -213,10 +214,11 @@ class TripleGraph:
         declared = self._declared()
         hops = sorted((p for p in counts if self.vocabulary.is_hop(p)), key=lambda p: (-counts[p], p))
         names = self._relation_names(hops)
+        inverses = self._inverses(hops)
         relations = []
         for p in hops:
             domain, range_ = self._ends(p, bool(types), names[p], declared)
-            relations.append(Relation(p, names[p], counts[p], domain, range_))
+            relations.append(Relation(p, names[p], counts[p], domain, range_, inverses.get(p, "")))
         return Schema(types, tuple(relations), triples=sum(counts.values()))
 
     def _types(self) -> tuple[NodeType, ...]:
@@ -273,13 +275,14 @@ class TripleGraph:
             found.append(tuple(dict.fromkeys([*said[side], *often])))
         return found[0], found[1]
 
-    def inverse_of(self, relation: str) -> str:
-        """The id of the relation that says the same backwards, "" where none is known."""
-        name = relation_name(relation)
-        if name in self.hints.inverses:
-            return relation.replace(name, self.hints.inverses[name])
-        rows = self.engine.select(f"SELECT ?i WHERE {{ {in_query(relation)} <{OWL}inverseOf>|^<{OWL}inverseOf> ?i }}")
-        return rows[0]["i"] if rows else ""
+    def _inverses(self, relations: Sequence[str]) -> dict[str, str]:
+        rows = self.engine.select(f"SELECT ?a ?b WHERE {{ ?a <{OWL}inverseOf> ?b }}")
+        found = {r["a"]: r["b"] for r in rows} | {r["b"]: r["a"] for r in rows}
+        for p in relations:
+            name = relation_name(p)
+            if other := self.hints.inverses.get(name):
+                found[p] = p.replace(quote(name, safe=""), quote(other, safe=""))
+        return found
 
 
 def _pattern(subject: str, hop: Hop, object: str) -> str:

@@ -1,0 +1,204 @@
+"""Routes: the ways that lead from a node to others, found by looking at the graph and ranked by meaning.
+
+A leap is one step of thought: a hop, or two where the node between has no name. Only leaps that exist are offered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rowhop.graph import Graph, Hop, Node, hops_many, step
+from rowhop.graph.verbal import Lexicon
+from rowhop.models import Embedder
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Leap = tuple[Hop, ...]
+
+LOOKED_AT = 40  # nodes of one layer whose relations are read; a hub's neighbours are much alike
+PRUNE_ABOVE = 70  # the paper's threshold for pruning by embedding
+REREAD = 24  # best routes by added vectors whose full text is embedded
+
+
+@dataclass(frozen=True)
+class Route:
+    """`score` is the nearness in meaning to the question; higher is nearer."""
+
+    start: str
+    leaps: tuple[Leap, ...]
+    score: float = 0.0
+
+    @property
+    def hops(self) -> tuple[Hop, ...]:
+        return tuple(h for leap in self.leaps for h in leap)
+
+
+class Explorer:
+    """Finds and ranks leaps and routes. Keeps the vectors of relations: they are few and come again."""
+
+    def __init__(self, graph: Graph, embedder: Embedder, limit: int = 1000):
+        self.graph = graph
+        self.embedder = embedder
+        self.limit = limit
+        self.lexicon = Lexicon(graph.schema().relations)
+        self._vectors: dict[str, np.ndarray] = {}
+
+    # ---- what there is
+
+    def leaps(self, nodes: Sequence[Node]) -> tuple[Leap, ...]:
+        """Every leap from any of the nodes, in a fixed order."""
+        looked = nodes[:LOOKED_AT]
+        per_node = hops_many(self.graph, [n.id for n in looked])
+        single = dict.fromkeys(h for hops in per_node.values() for h in hops)
+        found: dict[Leap, None] = {}
+        for hop in single:
+            ends = step(self.graph, looked, hop, LOOKED_AT)
+            nameless = [n for n in ends if not n.named]
+            if len(nameless) < len(ends):
+                found[(hop,)] = None
+            if nameless:
+                beyond = hops_many(self.graph, [n.id for n in nameless])
+                back = Hop(hop.relation, not hop.inverse)
+                for second in dict.fromkeys(h for hops in beyond.values() for h in hops):
+                    if second != back or len(nameless) < len(ends) or _several(self.graph, nameless, second):
+                        found[(hop, second)] = None
+        return tuple(found)
+
+    def ends(self, nodes: Iterable[Node], leap: Leap) -> tuple[Node, ...]:
+        """The named nodes a leap leads to."""
+        here: Sequence[Node] = tuple(nodes)
+        for i, hop in enumerate(leap):
+            here = step(self.graph, here, hop, self.limit)
+            if i + 1 < len(leap):
+                here = [n for n in here if not n.named]
+        return tuple(n for n in here if n.named)
+
+    def walk(self, route: Route) -> tuple[Node, ...]:
+        start = self.graph.node(route.start)
+        here: tuple[Node, ...] = (start,) if start else ()
+        for leap in route.leaps:
+            here = self.ends(here, leap)
+        return here
+
+    # ---- which are meant
+
+    def rank_leaps(self, leaps: Sequence[Leap], texts: Sequence[str]) -> list[tuple[Leap, float]]:
+        """Nearest first to what is looked for; `texts` are ways to say it."""
+        if not leaps:
+            return []
+        wanted = self._wanted(texts)
+        self._read(leaps)
+        scores = [float(self._leap_vectors(leap) @ wanted) for leap in leaps]
+        order = sorted(range(len(leaps)), key=lambda i: (-scores[i], str(leaps[i])))
+        return [(leaps[i], scores[i]) for i in order]
+
+    def routes(self, start: Node, question: str, depth: int, keep: int) -> list[Route]:
+        """Routes of 1 to `depth` leaps, the nearest to the question first."""
+        texts = (masked(question, [start.name]), question)
+        layer: list[tuple[tuple[Leap, ...], tuple[Node, ...]]] = [((), (start,))]
+        found: dict[tuple[Leap, ...], float] = {}
+        wanted = self._wanted(texts)
+        for level in range(depth):
+            grown: list[tuple[float, tuple[Leap, ...], tuple[Node, ...]]] = []
+            for leaps, here in layer:
+                next_ = self.leaps(here)
+                self._read(next_)
+                for leap in next_:
+                    longer = (*leaps, leap)
+                    found[longer] = score = self._added(longer, wanted)
+                    grown.append((score, longer, here))
+            grown.sort(key=lambda g: (-g[0], str(g[1])))
+            if level + 1 < depth:
+                layer = [
+                    (leaps, ends)
+                    for _, leaps, here in grown[:PRUNE_ABOVE]
+                    if (ends := self.ends(here[:LOOKED_AT], leaps[-1]))
+                ]
+        best = sorted(found, key=lambda r: (-found[r], str(r)))[: max(REREAD, keep)]
+        scores = self.nearness(best, texts)
+        ranked = sorted((Route(start.id, r, s) for r, s in zip(best, scores, strict=True)), key=lambda r: -r.score)
+        return ranked[:keep]
+
+    def nearness(self, routes: Sequence[tuple[Leap, ...]], texts: Sequence[str]) -> list[float]:
+        """Nearness of whole routes, each embedded as one text in two wordings."""
+        import numpy as np
+
+        if not routes:
+            return []
+        flat = [tuple(h for leap in r for h in leap) for r in routes]
+        said = [self.lexicon.brief(f) for f in flat] + [self.lexicon.full(f) for f in flat]
+        vectors = self._embed(said)
+        asked = np.stack([self._vector(t) for t in texts])
+        near = (vectors @ asked.T).mean(axis=1)
+        both: np.ndarray = (near[: len(flat)] + near[len(flat) :]) / 2
+        return [float(x) for x in both]
+
+    # ---- vectors
+
+    def _wanted(self, texts: Sequence[str]) -> np.ndarray:
+        import numpy as np
+
+        mean: np.ndarray = np.mean([self._vector(t) for t in texts], axis=0)
+        return mean
+
+    def _leap_vectors(self, leap: Leap) -> np.ndarray:
+        total: np.ndarray = (self._vector(self.lexicon.brief(leap)) + self._vector(self.lexicon.full(leap))) / 2
+        return total
+
+    def _added(self, leaps: Sequence[Leap], wanted: np.ndarray) -> float:
+        """Nearness of the sum of the leaps' vectors: no text has to be embedded for a route's first ranking."""
+        import numpy as np
+
+        total = np.sum([self._leap_vectors(leap) for leap in leaps], axis=0)
+        return float(total @ wanted / (np.linalg.norm(total) or 1.0))
+
+    def _vector(self, text: str) -> np.ndarray:
+        if text not in self._vectors:
+            self._vectors[text] = self.embedder.embed([text])[0]
+        return self._vectors[text]
+
+    def _embed(self, texts: Sequence[str]) -> np.ndarray:
+        import numpy as np
+
+        new = [t for t in dict.fromkeys(texts) if t not in self._vectors]
+        if new:
+            self._vectors.update(zip(new, self.embedder.embed(new), strict=True))
+        return np.stack([self._vectors[t] for t in texts])
+
+    def _read(self, leaps: Sequence[Leap]) -> None:
+        """Embed the words of many leaps in one go: much quicker than one after the other."""
+        if leaps:
+            self._embed([t for leap in leaps for t in (self.lexicon.brief(leap), self.lexicon.full(leap))])
+
+
+def _several(graph: Graph, nameless: Sequence[Node], back: Hop) -> bool:
+    """Whether going back leads to more than where one came from (other members of the same event)."""
+    return len(step(graph, nameless[:5], back, 3)) > 1
+
+
+def masked(question: str, names: Sequence[str]) -> str:
+    """The question with the topics' names taken out: their words would pull towards relations of like words.
+
+    >>> masked("who wrote The Art of War?", ["The Art of War"])
+    'who wrote X?'
+    >>> masked("what did ben franklin invent", ["Benjamin Franklin"])
+    'what did X invent'
+    """
+    for name in sorted(names, key=len, reverse=True):
+        spot = re.compile(rf"\[?{re.escape(name)}\]?", re.IGNORECASE)
+        if spot.search(question):
+            question = spot.sub("X", question)
+            continue
+        stems = [w[:4].lower() for w in re.findall(r"\w+", name) if len(w) > 2]
+        heads = [w[:3].lower() for w in re.findall(r"\w+", name) if len(w) > 2]
+        parts = []
+        for word in question.split():
+            bare = re.sub(r"('s)?\W*$", "", word).lower()
+            known = len(bare) > 2 and (bare[:4] in stems or (bare in heads))
+            parts.append("X" if known else word)
+        question = re.sub(r"X( X)+", "X", " ".join(parts))
+    return question
