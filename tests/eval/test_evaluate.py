@@ -1,6 +1,7 @@
 """From settings to a Summary with the real method over real files; only the model is scripted."""
 
 import json
+import os
 import sqlite3
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from rowhop import config
 from rowhop.errors import ConfigError, SourceError
 from rowhop.eval import EvalOptions, evaluate, render_summary
+from rowhop.eval.benchmarks import load, sample
 from rowhop.eval.evaluate import run_name
 from rowhop.models.scripted import Scripted
 from rowhop.trace import load
@@ -110,3 +112,22 @@ def test_what_is_missing_is_said(own: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_run_is_named_after_what_is_not_usual() -> None:
     settings = config.load({"ask": {"samples": 5, "repairs": 0}, "model": {"name": "big/model"}})
     assert run_name(EvalOptions("wikitq", settings, seed=2)) == "wikitq-big_model-samples5-repairs0-seed2"
+
+
+def test_a_model_that_writes_the_gold_query_gets_every_point(tmp_path: Path) -> None:
+    """What reading, guarding, running and judging cost by themselves: nothing."""
+    data = os.environ.get("ROWHOP_BENCH_DATA", "")
+    if not data:
+        pytest.skip("ROWHOP_BENCH_DATA does not name a folder with the benchmark data.")
+    drawn = sample(load("spider", Path(data) / "spider"), 40, seed=1)
+    gold = {item.question.text: item.gold.sql for item in drawn}
+
+    def say(messages: object) -> str:
+        text = "\n".join(m.content for m in messages)  # type: ignore[attr-defined]
+        asked = max(gold, key=lambda question: (text.rfind(question) + len(question), len(question)))
+        return FENCED.format("sql", gold[asked])
+
+    settings = config.load({"ask": {"language": "native", "repairs": 0}})
+    given = EvalOptions("spider", settings, data=Path(data) / "spider", n=40, seed=1, run=tmp_path / "run")
+    summary = evaluate(given, model=Scripted([say] * 40))
+    assert summary.score.mean == 1.0, summary.failures
