@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
+import re
 import sqlite3
 from pathlib import Path
 
@@ -156,6 +159,25 @@ def test_messages_stay_short_for_wide_tables() -> None:
         check_select("select colum_7 from wide", "duckdb", wide)
     assert len(str(caught.value)) < 900
     assert "and 380 more" in str(caught.value)
+
+
+def test_broken_statements_are_refused_and_never_crash(capfd: pytest.CaptureFixture[str]) -> None:
+    dice = random.Random(0)
+    seeds = [re.findall(r"\w+|'[^']*'|\"[^\"]*\"|\S", sql) for sql, _ in (*MENDED, *USED, *UNKNOWN) if len(sql) < 200]
+    seeds += [
+        s.split()
+        for s in ("WITH RECURSIVE r AS ( SELECT 1 ) RESET SELECT x", "SELECT date_add ( d ) , INTERVAL 1 day )")
+    ]
+    words = [word for seed in seeds for word in seed]
+    for _ in range(150):
+        broken = list(dice.choice(seeds))
+        for _ in range(dice.randint(0, 3)):
+            place = dice.randrange(len(broken) + 1)
+            broken[place : place + dice.randint(0, 1)] = [dice.choice(words)]
+        for dialect in ("sqlite", "duckdb", "postgres", "mysql"):
+            with contextlib.suppress(ReplyError):
+                check_select(" ".join(broken), dialect, SHOP)
+    assert capfd.readouterr().err == ""
 
 
 def test_gold_statements_of_spider_keep_their_meaning() -> None:

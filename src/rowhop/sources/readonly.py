@@ -7,6 +7,7 @@ system, text that SQLite reads out of a misspelt column.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from rowhop.sources.sqlnames import FUNCTIONS, INSTEAD, NOT_OPERATORS, SYNTAX
 if TYPE_CHECKING:
     from sqlglot import exp
 
+_LOG = logging.getLogger("sqlglot")
 LONGEST = 20_000  # characters; a parser's time and depth are bounded by it
 OPENERS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "L_PAREN"})
 
@@ -101,6 +103,8 @@ def parse(sql: str, dialect: str) -> exp.Query:
             raise ReplyError(_syntax_error(error, dialect)) from None
     except RecursionError:
         raise ReplyError("The statement is nested too deeply. Write a simpler one.") from None
+    except (AttributeError, TypeError, ValueError, LookupError):  # the parser stumbles over some broken statements
+        raise ReplyError(f"The statement is not valid {_engine(dialect)} SQL. Write it anew, more simply.") from None
     if not isinstance(tree, exp.Query):
         raise ReplyError(f"Only one SELECT statement is allowed, not {tree.key.upper()}.")
     return tree
@@ -110,6 +114,8 @@ def _refuse_other_verbs(sql: str, dialect: str) -> None:
     """Stops by tokens what the parser would take as a command it does not know, or as a second statement."""
     from sqlglot import Dialect
 
+    if not _LOG.handlers:
+        _LOG.addHandler(logging.NullHandler())  # else its warnings on unknown syntax go to the user's terminal
     tokens = Dialect.get_or_raise(dialect).tokenize(sql)
     while tokens and tokens[-1].token_type.name == "SEMICOLON":
         tokens.pop()
