@@ -65,7 +65,7 @@ def test_a_model_of_this_machine_tries_several_repairs_at_once(examples: Path) -
     answer = agent.answer(question, Trace(question))
     assert answer.values == (10,)
     assert [options.samples for _, options in model.asked] == [1, 3]
-    assert 'country' in model.asked[0][1].grammar
+    assert "country" in model.asked[0][1].grammar
     assert "A first program failed: KeyError" in model.asked[1][0][-1].content
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from rowhop.agents.pandora import loading, result
 from rowhop.agents.pandora.check import check_python
+from rowhop.agents.pandora.mendsql import mend_sql
 from rowhop.agents.pandora.result import Result
-from rowhop.agents.pandora.values import mend_values
 from rowhop.box import BoxSet
 from rowhop.errors import ReplyError
 from rowhop.sandbox import Limits, Run, Sandbox, run_code
@@ -88,7 +88,7 @@ class Workbench:
 
         dialect = program.dialect or "duckdb"
         selected = check_select(program.code, dialect, self.boxes)
-        mended, changes = mend_values(selected.sql, dialect, self.boxes, self.cells)
+        mended, changes = mend_sql(selected.sql, dialect, self.boxes, self.cells)
         cautions += changes
         program = Program("sql", mended, dialect)
         if dialect != "duckdb" or (self.source.dialect == "duckdb" and program.dialect == "native"):
