@@ -9,8 +9,7 @@ import pytest
 
 from rowhop import config
 from rowhop.errors import ConfigError, SourceError
-from rowhop.eval import EvalOptions, evaluate, render_summary
-from rowhop.eval.benchmarks import load, sample
+from rowhop.eval import EvalOptions, benchmarks, evaluate, render_summary
 from rowhop.eval.evaluate import run_name
 from rowhop.models.scripted import Scripted
 from rowhop.trace import load
@@ -119,7 +118,7 @@ def test_a_model_that_writes_the_gold_query_gets_every_point(tmp_path: Path) -> 
     data = os.environ.get("ROWHOP_BENCH_DATA", "")
     if not data:
         pytest.skip("ROWHOP_BENCH_DATA does not name a folder with the benchmark data.")
-    drawn = sample(load("spider", Path(data) / "spider"), 40, seed=1)
+    drawn = benchmarks.sample(benchmarks.load("spider", Path(data) / "spider"), 40, seed=1)
     gold = {item.question.text: item.gold.sql for item in drawn}
 
     def say(messages: object) -> str:
