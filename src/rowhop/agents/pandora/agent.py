@@ -180,7 +180,7 @@ class _Run:
         return self.best()
 
     def _most(self) -> int:
-        return 256 if self.agent.model.constrains else 1500
+        return 160 if self.agent.model.constrains else 1500
 
     def _repair(self, failed: Attempt, number: int) -> Attempt:
         complaint = failed.complaint or "It ran, but its answer is empty: no row fits."
