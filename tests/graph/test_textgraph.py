@@ -292,11 +292,21 @@ def test_interrupted_vectors_go_on_where_they_stopped(tmp_path: Path, monkeypatc
         graph.embed(Counted(), stop)
     rest = Counted()
     graph.embed(rest)
-    assert rest.texts == 1 + (1200 - 1024)
+    assert rest.texts == 1200 - 1024
     reopened = Counted()
     graph.embed(reopened)
     assert reopened.texts == 0
     assert np.allclose(graph.vectors.data[5], Counted().embed(["n5. ababababab"])[0])
+
+
+def test_a_detail_deep_in_a_long_text_is_found(tmp_path: Path) -> None:
+    long = "Common words stand here. " * 60 + "Zyx zyx zyx zyx quiz. " + "Common words stand here. " * 60
+    rows = [{"id": 1, "name": "Long", "text": long}, {"id": 2, "name": "Short", "text": "Common words."}]
+    graph = opened(tmp_path, nodes="\n".join(map(json.dumps, rows)), edges="")
+    graph.embed(Counted())
+    assert list(graph.vectors.rows).count(0) > 3
+    assert [m.node.name for m in graph.nearest("zyx zyx zyx quiz", 2)] == ["Long", "Short"]
+    assert [m.node.name for m in graph.nearest("zyx quiz", 2, within=["1", "2"])] == ["Long", "Short"]
 
 
 def test_only_the_kinds_worth_it_are_embedded(tmp_path: Path) -> None:

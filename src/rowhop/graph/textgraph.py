@@ -22,7 +22,8 @@ from rowhop.graph import Hop, How, Match, Node, NodeType, Relation, Schema
 from rowhop.graph import textgraph_names as names
 from rowhop.graph import textgraph_vectors as vectors
 from rowhop.graph.textgraph_build import VERSION, Progress, build, quiet
-from rowhop.graph.textgraph_read import Feed, FolderFeed
+from rowhop.graph.textgraph_feeds import feed_of
+from rowhop.graph.textgraph_read import Feed
 from rowhop.graph.textgraph_store import Record, Store
 from rowhop.models import Embedder
 from rowhop.types import Caution
@@ -212,11 +213,12 @@ def _odd(store: Store) -> Iterator[Caution]:
 def open_textgraph(
     source: str | Path | Feed, cache: str | Path, embedder: Embedder | None = None, progress: Progress = quiet
 ) -> TextGraph:
-    """Open a folder (nodes.*, edges.*) or another feed; built once under `cache`, then mapped.
+    """Open a folder (nodes.*, edges.*), an .obo file, GO.sqlite, a WordNet folder or another feed; built once
+    under `cache`, then mapped.
 
     With an embedder the vectors are made too. Raises SourceError when the data are no text graph.
     """
-    feed = FolderFeed.of(Path(source)) if isinstance(source, str | Path) else source
+    feed = feed_of(Path(source)) if isinstance(source, str | Path) else source
     stem = re.sub(r"[^A-Za-z0-9]+", "-", Path(feed.name).name)[:40] or "graph"
     folder = Path(cache) / "textgraphs"
     target = folder / f"{stem}-{feed.fingerprint()[:16]}"

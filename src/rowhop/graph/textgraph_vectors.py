@@ -14,13 +14,18 @@ from rowhop.graph.textgraph_build import Progress, quiet
 from rowhop.graph.textgraph_store import Store
 from rowhop.models import Embedder
 
-CHUNK = 512  # texts embedded at once; what an interrupted run loses at most
-CHARACTERS = 2_000  # of a text; small embedders read no more
+CHUNK = 512  # nodes whose passages are embedded at once; what an interrupted run loses at most
+PASSAGE = 400  # characters; a detail deep in a long text is lost in one vector over all of it
+PASSAGES = 40  # of one node
 EXACT = 100_000  # vectors up to which every one is compared
 
 
+_SENTENCE = re.compile(r"(?<=[.;!?\]])\s+|\n+")
+
+
 class Vectors:
-    """Unit vectors, one row per embedded node; `rows` are the nodes' positions, ascending."""
+    """Unit vectors, one row per passage of a node's text; `rows` are the nodes' positions, ascending, so that the
+    passages of one node stand together. A node is as near as its nearest passage."""
 
     def __init__(self, folder: Path) -> None:
         self.rows = np.load(folder / "rows.npy")
@@ -35,17 +40,18 @@ class Vectors:
         self._folder = folder
         self._index: Any = None
 
-    def of(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(positions that have a vector, their vectors)."""
-        at = np.searchsorted(self.rows, positions)
-        at = np.minimum(at, max(len(self.rows) - 1, 0))
-        have = self.rows[at] == positions if len(self.rows) else np.zeros(len(positions), bool)
-        return positions[have], np.asarray(self.data[at[have]])
-
     def scores(self, query: np.ndarray, positions: np.ndarray) -> dict[int, float]:
         """Similarity to some nodes; a node without a vector is not in the result."""
-        have, vectors = self.of(np.asarray(positions))
-        return dict(zip(map(int, have), map(float, vectors @ query), strict=True))
+        wanted = np.asarray(positions, np.int64)
+        first, last = np.searchsorted(self.rows, wanted, "left"), np.searchsorted(self.rows, wanted, "right")
+        wanted, first, last = (a[last > first] for a in (wanted, first, last))
+        if not len(wanted):
+            return {}
+        sizes = last - first
+        begins = np.cumsum(sizes) - sizes
+        at = np.arange(int(sizes.sum())) - np.repeat(begins, sizes) + np.repeat(first, sizes)
+        best = np.maximum.reduceat(np.asarray(self.data[at]) @ query, begins)
+        return dict(zip(map(int, wanted), map(float, best), strict=True))
 
     def nearest(self, query: np.ndarray, k: int, allowed: np.ndarray | None = None) -> list[tuple[int, float]]:
         """The `k` nearest nodes, best first; `allowed` is a mask over the rows."""
@@ -56,10 +62,21 @@ class Vectors:
         scores = np.asarray(self.data) @ query
         if allowed is not None:
             scores = np.where(allowed, scores, -2.0)
-        k = min(k, len(scores))
-        top = np.argpartition(-scores, k - 1)[:k]
-        top = top[np.lexsort((self.rows[top], -scores[top]))]
-        return [(int(self.rows[i]), float(scores[i])) for i in top if scores[i] > -2.0]
+        return self._nodes(scores, k)
+
+    def _nodes(self, scores: np.ndarray, k: int) -> list[tuple[int, float]]:
+        """Each node once, by its best passage; as many passages are looked at as that takes."""
+        taken = min(len(scores), 4 * k)
+        while True:
+            top = np.argpartition(-scores, taken - 1)[:taken]
+            top = top[np.lexsort((self.rows[top], -scores[top]))]
+            found: dict[int, float] = {}
+            for i in top:
+                if scores[i] > -2.0:
+                    found.setdefault(int(self.rows[i]), float(scores[i]))
+            if len(found) >= k or taken == len(scores):
+                return list(found.items())[:k]
+            taken = min(len(scores), 4 * taken)
 
     def _approximate(self, query: np.ndarray, k: int) -> list[tuple[int, float]]:
         from usearch.index import Index
@@ -74,8 +91,11 @@ class Vectors:
                     index.add(np.arange(i, min(i + 50_000, len(self.rows))), np.asarray(self.data[i : i + 50_000]))
                 index.save(str(path))
             self._index = index
-        found = self._index.search(query, k)
-        return [(int(self.rows[int(key)]), 1.0 - float(d)) for key, d in zip(found.keys, found.distances, strict=True)]
+        found = self._index.search(query, 4 * k)
+        nodes: dict[int, float] = {}
+        for key, distance in zip(found.keys, found.distances, strict=True):
+            nodes.setdefault(int(self.rows[int(key)]), 1.0 - float(distance))
+        return list(nodes.items())[:k]
 
 
 def folder_for(store: Store, embedder: Embedder) -> Path:
@@ -95,24 +115,47 @@ def make(store: Store, embedder: Embedder, progress: Progress = quiet) -> Vector
     part = folder.with_name(folder.name + ".part")
     part.mkdir(exist_ok=True)
     kinds = [store.kind_code[k] for k in store.meta["embed_kinds"] if k in store.kind_code]
-    rows = np.flatnonzero(np.isin(store.kind, kinds)) if store.meta["embed_kinds"] else np.arange(len(store))
-    with (part / "data.f32").open("ab") as file:
-        dimension = int(embedder.embed(["a"]).shape[1])
-        done = file.tell() // (4 * dimension) // CHUNK * CHUNK
-        file.truncate(done * 4 * dimension)
-        for i in range(done, len(rows), CHUNK):
-            chunk = rows[i : i + CHUNK]
-            records = store.records(chunk, CHARACTERS)
-            texts = [document(r.name, r.kind, r.text) for r in records.values()]
-            file.write(np.ascontiguousarray(embedder.embed(texts), dtype=np.float32).tobytes())
-            file.flush()
-            progress("vectors", min(i + CHUNK, len(rows)), len(rows))
-    np.save(part / "rows.npy", rows)
+    nodes = np.flatnonzero(np.isin(store.kind, kinds)) if store.meta["embed_kinds"] else np.arange(len(store))
+    done = len(list(part.glob("chunk-*.npz")))
+    for number in range(done, -(-len(nodes) // CHUNK)):
+        chunk = nodes[number * CHUNK : (number + 1) * CHUNK]
+        texts = [(p, t) for p, r in store.records(chunk).items() for t in passages(r.name, r.kind, r.text)]
+        data = embedder.embed([t for _, t in texts]).astype(np.float32)
+        written = part / "writing.npz"
+        np.savez(written, rows=np.array([p for p, _ in texts], np.int64), data=data)
+        os.replace(written, part / f"chunk-{number:06}.npz")
+        progress("vectors", min((number + 1) * CHUNK, len(nodes)), len(nodes))
+    dimension = _join(part)
     (part / "facts.json").write_text(json.dumps({"dimension": dimension, "embedder": embedder.name}), encoding="utf-8")
     os.replace(part, folder)
     return Vectors(folder)
 
 
-def document(name: str, kind: str, text: str) -> str:
-    """What of a node is embedded: its name first, since a small embedder reads the beginning only."""
-    return f"{name}. {text}".strip() if text else f"{name} ({kind})" if kind else name or "-"
+def _join(part: Path) -> int:
+    """All chunks as one file that can be mapped; returns the dimension."""
+    rows, dimension = [np.zeros(0, np.int64)], 0
+    chunks = sorted(part.glob("chunk-*.npz"))
+    with (part / "data.f32").open("wb") as file:
+        for chunk in chunks:
+            with chunk.open("rb") as raw, np.load(raw) as saved:
+                rows.append(saved["rows"])
+                dimension = saved["data"].shape[1]
+                file.write(np.ascontiguousarray(saved["data"]).tobytes())
+    np.save(part / "rows.npy", np.concatenate(rows))
+    for chunk in chunks:
+        chunk.unlink()
+    return dimension
+
+
+def passages(name: str, kind: str, text: str) -> list[str]:
+    """What of a node is embedded: its text in passages, each with the name before it."""
+    found: list[str] = []
+    for sentence in _SENTENCE.split(text[: PASSAGE * PASSAGES]):
+        for piece in (sentence[i : i + PASSAGE] for i in range(0, len(sentence), PASSAGE)):
+            if found and len(found[-1]) + len(piece) < PASSAGE:
+                found[-1] += " " + piece
+            elif piece.strip():
+                found.append(piece.strip())
+    if not found:
+        return [f"{name} ({kind})" if kind and name else name or "-"]
+    return [f"{name}. {p}" if name else p for p in found[:PASSAGES]]

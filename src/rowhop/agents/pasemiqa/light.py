@@ -19,7 +19,7 @@ from rowhop.errors import SourceError
 from rowhop.graph.textgraph_names import words
 from rowhop.models import Embedder
 
-BUCKETS = 4096  # hashed words and pairs of words
+BUCKETS = 2048  # hashed words and pairs of words
 STOP, TEXT = "<stop>", "<text>"  # the path ends here; no path, the text decides
 VERSION = 1  # of the saved form
 
