@@ -26,6 +26,9 @@ def _clean_environment(
     monkeypatch.setenv("NO_COLOR", "1")
     if request.node.get_closest_marker("model"):
         monkeypatch.setenv("ROWHOP_CACHE", str(REAL_CACHE))
+    else:
+        # The home is empty: the embedded embedder would be fetched anew.
+        monkeypatch.setenv("ROWHOP_EMBEDDER", "spelling")
 
 
 @pytest.fixture(autouse=True)

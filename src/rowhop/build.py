@@ -204,9 +204,12 @@ def embedder(settings: Settings) -> Embedder:
 def _embedder(how: EmbedderSettings, folder: Path, base_url: str, key: str) -> Embedder:
     from rowhop.models.embed import EndpointEmbedder, LocalEmbedder
 
+    from rowhop.models.late import Late, Spelling
+
+    if how.name == Spelling.name:
+        return Spelling()
     if not how.name:
         from rowhop.models import weights
-        from rowhop.models.late import Late
 
         name = weights.EMBEDDER
         return Late(lambda: LocalEmbedder(weights.fetch(name, folder / "models"), name), name)

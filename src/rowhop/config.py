@@ -80,7 +80,8 @@ class ModelSettings(_Section):
 
 
 class EmbedderSettings(_Section):
-    """`name`: empty for the embedded one, a folder with an ONNX model, or a model of the endpoint at `base_url`."""
+    """`name`: empty for the embedded one, "spelling" for none, a folder with an ONNX model, or a model of the endpoint
+    at `base_url`."""
 
     name: str = ""
     base_url: str = ""
