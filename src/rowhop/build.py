@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from rowhop import config
-from rowhop.errors import ConfigError
+from rowhop.errors import ConfigError, OperatorError
 from rowhop.graph import Graph
 from rowhop.models import ChatModel, Completion, Embedder, Listen, Message, Options
 from rowhop.sources import Reading, Source
@@ -184,6 +185,8 @@ def bare_model(settings: Settings, *, sends: bool = True, progress: Fetching | N
     """The model that settings name, without price and cache."""
     name = settings.model.name or config.EMBEDDED
     endpoint = is_endpoint(settings)
+    if progress is not None and sends:
+        fetch_embedder(settings, progress)
     if not sends:
         return Unsent(name, remote=endpoint, constrains=not endpoint)
     if name.startswith(REPLAY):
@@ -200,10 +203,19 @@ def embedder(settings: Settings) -> Embedder:
     return _embedder(how, settings.cache_folder, how.base_url or settings.model.base_url, key)
 
 
+def fetch_embedder(settings: Settings, progress: Fetching) -> None:
+    """Fetch the embedded embedder where an endpoint's model will need it at once (to recall examples)."""
+    from rowhop.models import weights
+
+    if is_endpoint(settings) and not settings.embedder.name:
+        # Where it cannot be had, the embedder itself says so at its first use.
+        with suppress(OperatorError):
+            weights.fetch(weights.EMBEDDER, settings.cache_folder / "models", progress)
+
+
 @cache
 def _embedder(how: EmbedderSettings, folder: Path, base_url: str, key: str) -> Embedder:
     from rowhop.models.embed import EndpointEmbedder, LocalEmbedder
-
     from rowhop.models.late import Late, Spelling
 
     if how.name == Spelling.name:
