@@ -9,22 +9,32 @@ import ast
 import contextlib
 import fcntl
 import io
+import json
 import linecache
+import mmap
 import os
 import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import CodeType
 from typing import Any
 
-from rowhop.sandbox import lockdown
+from rowhop.sandbox import lockdown, seccomp
 from rowhop.sandbox.boxfile import MappedBox
 from rowhop.sandbox.wire import MANY_ROWS, MOST_ROWS, MOST_WARNINGS, Request, write_frame, write_reply
 
 FILE = "<program>"
 _REPLY_FD = 3
 _SLOW_SECONDS = 2.0  # after a longer run the rows an answer rests on are not looked for
+
+
+_REHEARSAL = """
+kept = box[box["a"] > 1].sort_values("c").head(2)
+top = box.groupby("b")["c"].sum().idxmax()
+answer = kept[["b", "c"]]
+"""
 
 
 class Printed(io.StringIO):
@@ -43,22 +53,17 @@ class Printed(io.StringIO):
         return len(text)
 
 
-def main(
-    request: Request,
-    reply_fd: int,
-    box_fds: Sequence[int],
-    proc_fd: int,
-    layers: Sequence[str],
-    readable: Sequence[str],
-) -> None:
+def main(request: Request, reply_fd: int, box_fds: Sequence[int], world: lockdown.World) -> None:
     boxes = dict(zip(request.boxes, [MappedBox.open(fd) for fd in box_fds], strict=True))
     frames = {name: box.frame() for name, box in boxes.items()} if request.language == "python" else {}
-    used = lockdown.memory_in_use(proc_fd) if proc_fd >= 0 else (0, 0)
-    _close_all_but(reply_fd)
+    used = lockdown.memory_in_use(world.proc)
+    _keep_only(reply_fd, world.rules)
     lockdown.limit(request.limits, used)
-    if layers:
-        lockdown.lock(layers, readable, request.limits.threads)
-        sys.path[:] = [folder for folder in readable if not folder.startswith(("/proc", "/sys"))]
+    if world.layers:
+        lockdown.lock(replace(world, rules=_REPLY_FD + 1), request.limits.threads)
+        sys.path[:] = world.folders
+    if world.rules >= 0:
+        os.close(_REPLY_FD + 1)
     try:
         if request.language == "sql":
             from rowhop.sandbox import sqlrun
@@ -70,20 +75,38 @@ def main(
         write_reply(_REPLY_FD, {"status": "memory", "error": memory_words(request)}, request.limits)
 
 
+def rehearse() -> None:
+    """Run a small program over a small BOX, before the real ones are here; what comes out is thrown away."""
+    import pyarrow as pa
+
+    from rowhop.sandbox import cautions, lineage, sqlrun, tracing, values
+
+    table = pa.table({"a": [1, 2, 3], "b": ["x", "y", "x"], "c": [0.5, 1.5, None]})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    with mmap.mmap(-1, sink.tell()) as pages:
+        pages[:] = sink.getvalue().to_pybytes()
+        (answer, _), trail = tracing.run(ast.parse(_REHEARSAL, FILE), execute, {"box": MappedBox(pages).frame()})
+        json.dumps(values.to_message(answer, lambda row: _is_row(row, [])))
+        found = lineage.Lineage(trail, {"box": 3})
+        found.found(trail.answer())
+        cautions.of(found)
+        del answer, trail, found
+    seccomp.program(os.getpid())
+    sqlrun.rehearse()
+
+
 def memory_words(request: Request) -> str:
     return f"MemoryError: the program needed more than {request.limits.memory_mb} MB."
 
 
-def _close_all_but(reply_fd: int) -> None:
-    """The child holds nothing but its reply pipe: no sockets of the zygote, no pipes of other runs."""
-    high = fcntl.fcntl(reply_fd, fcntl.F_DUPFD_CLOEXEC, 100)
-    os.dup2(high, _REPLY_FD)
-    os.closerange(_REPLY_FD + 1, os.sysconf("SC_OPEN_MAX") if os.sysconf("SC_OPEN_MAX") < 1 << 16 else 1 << 16)
-    null = os.open("/dev/null", os.O_RDWR) if os.path.exists("/dev/null") else -1
-    if null >= 0:
-        for standard in (0, 1, 2):
-            os.dup2(null, standard)
-        os.close(null)
+def _keep_only(reply_fd: int, rules: int) -> None:
+    """A program holds nothing but its reply pipe; the ruleset beside it is closed once it is applied."""
+    kept = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 300) for fd in (reply_fd, rules) if fd >= 0]
+    for place, fd in enumerate(kept, start=_REPLY_FD):
+        os.dup2(fd, place)
+    os.closerange(_REPLY_FD + len(kept), 1 << 16)
 
 
 def _run_python(request: Request, boxes: dict[str, MappedBox], frames: dict[str, Any]) -> None:

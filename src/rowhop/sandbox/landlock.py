@@ -11,8 +11,11 @@ _CREATE, _ADD_RULE, _RESTRICT = 444, 445, 446  # the same numbers on every archi
 _READ_FILE, _READ_DIR = 1 << 2, 1 << 3
 
 
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
 def _syscall(number: int, *arguments: object) -> int:
-    return int(ctypes.CDLL(None, use_errno=True).syscall(number, *arguments))
+    return int(_libc.syscall(number, *arguments))
 
 
 def version() -> int:
@@ -20,7 +23,8 @@ def version() -> int:
     return max(_syscall(_CREATE, None, ctypes.c_size_t(0), 1), 0)
 
 
-def install(readable: Sequence[str]) -> None:
+def ruleset(readable: Sequence[str]) -> int:
+    """Made once by the zygote, as an open descriptor; each child then only has to apply it."""
     abi = version()
     handled = (1 << 13) - 1  # every right of the first version
     handled |= (1 << 13 if abi >= 2 else 0) | (1 << 14 if abi >= 3 else 0) | (1 << 15 if abi >= 5 else 0)
@@ -39,6 +43,9 @@ def install(readable: Sequence[str]) -> None:
         if _syscall(_ADD_RULE, rules, 1, struct.pack("=Qi", rights, folder), 0):
             raise OSError(ctypes.get_errno(), f"the kernel refused a Landlock rule for {path}")
         os.close(folder)
+    return rules
+
+
+def restrict(rules: int) -> None:
     if _syscall(_RESTRICT, rules, 0):
         raise OSError(ctypes.get_errno(), "the kernel refused to apply Landlock")
-    os.close(rules)

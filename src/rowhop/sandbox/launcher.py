@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rowhop.errors import SandboxUnavailable
-from rowhop.sandbox import landlock, seccomp, sqlrows, wire
+from rowhop.sandbox import sqlrows, wire
 from rowhop.sandbox.boxfile import BoxFiles, memory_file
 from rowhop.sandbox.run import DEFAULT, LAYERS, Limits, Run
 from rowhop.types import Program
@@ -291,11 +291,11 @@ def _half_of_memory() -> int:
 
 
 def _what_is_missing(layers: tuple[str, ...]) -> str:
-    if "seccomp" not in layers or not seccomp.supported():
+    if "seccomp" not in layers:
         return (
             "Python programs cannot be run safely here: the system has no seccomp for this processor. Use SQL programs."
         )
-    if "namespaces" not in layers and not ("landlock" in layers and landlock.version()):
+    if "namespaces" not in layers and "landlock" not in layers:
         return (
             "Python programs cannot be run safely here: the system denies both namespaces and Landlock. "
             "Use SQL programs, or pass --unsafe-run to run Python without a sandbox."

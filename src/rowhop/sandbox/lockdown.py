@@ -15,13 +15,24 @@ import os
 import resource
 import signal
 import struct
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rowhop.sandbox import landlock, namespaces, seccomp
 from rowhop.sandbox.run import Limits
 
 _PDEATHSIG, _DUMPABLE, _CAPBSET_DROP, _NO_NEW_PRIVS = 1, 4, 24, 38
 _OPEN_FILES, _FLOOD = 64, 1024
+
+
+@dataclass(frozen=True)
+class World:
+    """What a child needs to know to lock itself up."""
+
+    layers: Sequence[str]
+    folders: Sequence[str]
+    proc: int  # /proc of the host, open
+    rules: int  # a Landlock ruleset
 
 
 def parent_death_signal() -> None:
@@ -60,14 +71,14 @@ def _lower(kind: int, value: int, hard: int | None = None) -> None:
     resource.setrlimit(kind, (min(value, most), most))
 
 
-def lock(layers: Collection[str], readable: Sequence[str], threads: int) -> None:
+def lock(world: World, threads: int) -> None:
     """Everything but the limits. Raises OSError where a layer that was asked for cannot be put up."""
     libc = ctypes.CDLL(None, use_errno=True)
-    if "user" in layers and os.geteuid() == 0:
+    if "user" in world.layers and os.geteuid() == 0:
         os.setgroups([])
         os.setresgid(namespaces.NOBODY, namespaces.NOBODY, namespaces.NOBODY)
         os.setresuid(namespaces.NOBODY, namespaces.NOBODY, namespaces.NOBODY)
-    counted_alone = "namespaces" in layers and namespaces.own_user_namespace()
+    counted_alone = "namespaces" in world.layers and namespaces.own_user_namespace()
     # elsewhere the kernel counts every process of the user, so the number can only stop a flood
     _lower(resource.RLIMIT_NPROC, threads if counted_alone else _FLOOD)
     _drop_capabilities(libc)
@@ -75,9 +86,9 @@ def lock(layers: Collection[str], readable: Sequence[str], threads: int) -> None
     libc.prctl(_DUMPABLE, 0, 0, 0, 0)
     if libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "the kernel refused no_new_privs")
-    if "landlock" in layers:
-        landlock.install(readable)
-    if "seccomp" in layers:
+    if "landlock" in world.layers:
+        landlock.restrict(world.rules)
+    if "seccomp" in world.layers:
         seccomp.install()
 
 

@@ -11,6 +11,7 @@ import errno
 import os
 import platform
 import struct
+from functools import cache
 
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 
@@ -102,7 +103,9 @@ def _partly_allowed(own_pid: int) -> dict[str, list[_Instruction]]:
     }
 
 
-def _program(own_pid: int) -> bytes:
+@cache
+def program(own_pid: int) -> bytes:
+    """The filter for one process. Kept, so that it can be built before it is needed."""
     audit, numbers = _ARCHITECTURES[platform.machine()]
     code: list[_Instruction] = [(_LD, 0, 0, 4), (_JEQ, 1, 0, audit), (_RET, 0, 0, _KILL), (_LD, 0, 0, 0)]
     if platform.machine() == "x86_64":
@@ -123,9 +126,9 @@ class _Filter(ctypes.Structure):
 
 def install() -> None:
     """From here on this process is held by the filter. Raises OSError where the kernel refuses it."""
-    program = _program(os.getpid())
-    buffer = ctypes.create_string_buffer(program)
-    pointer = _Filter(len(program) // 8, ctypes.addressof(buffer))
+    code = program(os.getpid())
+    buffer = ctypes.create_string_buffer(code)
+    pointer = _Filter(len(code) // 8, ctypes.addressof(buffer))
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(pointer), 0, 0):
         raise OSError(ctypes.get_errno(), "the kernel refused the seccomp filter")

@@ -19,23 +19,51 @@ if TYPE_CHECKING:
 _INT64 = 1 << 63
 
 
-def connect(memory_mb: int) -> duckdb.DuckDBPyConnection:
+_ready: duckdb.DuckDBPyConnection | None = None
+
+
+def prepare() -> None:
+    """Open the engine before the fork: a child gets it ready-made. It has one thread, the caller's, as threads do
+    not survive a fork; `_engine` adds more."""
+    global _ready
     import duckdb
 
-    connection = duckdb.connect(
+    _ready = duckdb.connect(
         ":memory:",
         config={
-            "threads": 2,
-            "memory_limit": f"{max(memory_mb * 6 // 10, 64)}MB",
+            "threads": 1,
             "autoload_known_extensions": False,
             "autoinstall_known_extensions": False,
             "allow_community_extensions": False,
             "python_enable_replacements": False,
         },
     )
-    connection.execute("SET temp_directory = ''")  # never onto the disk
-    connection.execute("SET enable_external_access = false")
-    return connection
+    rehearse()
+
+
+def rehearse() -> None:
+    """A small query, for the sake of the memory that it touches."""
+    import pyarrow as pa
+
+    assert _ready is not None
+    _ready.register("warm", pa.table({"a": [1], "b": ["x"]}))
+    _ready.extract_statements("SELECT 1")
+    query = "SELECT b, sum(a) AS s FROM warm WHERE a > 0 GROUP BY b ORDER BY s LIMIT 1"
+    columns_of(_ready.sql(query).to_arrow_table())
+    _ready.unregister("warm")
+
+
+def _engine(tables: dict[str, pa.Table], memory_mb: int) -> duckdb.DuckDBPyConnection:
+    """With the BOXes and nothing else, and its settings closed."""
+    assert _ready is not None
+    _ready.execute(f"SET memory_limit = '{max(memory_mb * 6 // 10, 64)}MB'")
+    _ready.execute("SET temp_directory = ''")  # never onto the disk
+    _ready.execute("SET threads = 2")
+    for name, table in tables.items():
+        _ready.register(name, table)
+    _ready.execute("SET enable_external_access = false")
+    _ready.execute("SET lock_configuration = true")
+    return _ready
 
 
 def run(request: Request, tables: dict[str, pa.Table], reply_fd: int) -> None:
@@ -44,14 +72,11 @@ def run(request: Request, tables: dict[str, pa.Table], reply_fd: int) -> None:
     from rowhop.sandbox.child import memory_words
 
     try:
-        statements = duckdb.extract_statements(request.code)
+        connection = _engine(tables, request.limits.memory_mb)
+        statements = connection.extract_statements(request.code)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             found = ", ".join(str(s.type).rpartition(".")[2] for s in statements) or "nothing"
             raise _Refused(f"Only one SELECT statement is allowed, this is: {found}.")
-        connection = connect(request.limits.memory_mb)
-        for name, table in tables.items():
-            connection.register(name, table)
-        connection.execute("SET lock_configuration = true")
         table = connection.sql(request.code).to_arrow_table()
         message = {"status": "ok", "shape": "frame", "columns": columns_of(table)}
     except (duckdb.OutOfMemoryException, MemoryError):

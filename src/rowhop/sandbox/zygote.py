@@ -7,6 +7,7 @@ closes, however the other side died, and takes every child with it.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import importlib
 import json
@@ -19,10 +20,10 @@ import sys
 import sysconfig
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from rowhop.sandbox import lockdown, namespaces
+from rowhop.sandbox import landlock, lockdown, namespaces, seccomp
 from rowhop.sandbox.wire import Request
 
 # What programs import or pandas imports late. Loaded before the walls stand: where Python lies in a folder that the
@@ -38,9 +39,6 @@ _PRELOADED = (
     "rowhop.sandbox.child", "rowhop.sandbox.complaints", "rowhop.sandbox.values", "rowhop.sandbox.sqlrun",
     "rowhop.sandbox.tracing", "rowhop.sandbox.lineage", "rowhop.sandbox.cautions",
 )  # fmt: skip
-
-# DuckDB asks how much memory there is, and gives up if it may not; with an own root it finds no such file
-_MEMORY_LIMITS = ["/proc/self/cgroup", "/sys/fs/cgroup"]
 
 
 @dataclass
@@ -61,13 +59,13 @@ def start(control: socket.socket, config: dict[str, Any]) -> None:
             _stand_by(control, pid)
         if inside:
             lockdown.parent_death_signal()
-        layers = [layer for layer in config["layers"] if layer != "namespaces" or inside]
+        missing = {"namespaces": not inside, "landlock": not landlock.version(), "seccomp": not seccomp.supported()}
+        layers = [layer for layer in config["layers"] if not missing.get(layer)]
         folders = _import_everything()
         proc = os.open("/proc", os.O_PATH | os.O_CLOEXEC)
         if inside:
             namespaces.private_root(folders)
-        else:
-            folders += _MEMORY_LIMITS
+        rules = landlock.ruleset(folders) if "landlock" in layers else -1
         gc.collect()
         gc.freeze()  # a collection in a child would otherwise copy every page it looks at
         hello = {"layers": layers}
@@ -75,7 +73,7 @@ def start(control: socket.socket, config: dict[str, Any]) -> None:
         control.send(json.dumps({"failed": f"{type(error).__name__}: {error}"}).encode())
         os._exit(1)
     control.send(json.dumps(hello).encode())
-    _serve(control, layers, folders, proc)
+    _serve(control, lockdown.World(layers, folders, proc, rules))
 
 
 def _stand_by(control: socket.socket, pid: int) -> None:
@@ -90,6 +88,9 @@ def _import_everything() -> list[str]:
         with contextlib.suppress(ImportError):  # what this Python lacks, a program cannot use either
             importlib.import_module(name)
     _warm_up()
+    from rowhop.sandbox import sqlrun
+
+    sqlrun.prepare()
     folders = [sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
     for package in ("numpy", "pandas", "pyarrow", "duckdb", "dateutil"):
         folders.append(os.path.dirname(str(sys.modules[package].__file__)))
@@ -116,8 +117,9 @@ def _warm_up() -> None:
     pa.Table.from_pandas(frame).to_pandas()
 
 
-def _serve(control: socket.socket, layers: Sequence[str], folders: Sequence[str], proc: int) -> None:
+def _serve(control: socket.socket, world: lockdown.World) -> None:
     children: dict[int, _Child] = {}
+    spare: _Spare | None = _Spare(world)
     with selectors.DefaultSelector() as ready:
         ready.register(control, selectors.EVENT_READ)
         while True:
@@ -143,35 +145,85 @@ def _serve(control: socket.socket, layers: Sequence[str], folders: Sequence[str]
                         if child.number == message["kill"]:
                             os.kill(child.pid, signal.SIGKILL)
                     continue
-                child_fd, child = _fork(message, fds, layers, folders, proc)
+                if spare is not None and spare.ready():
+                    taken, spare = spare, None
+                else:
+                    spare = None if spare is not None and spare.dead else spare
+                    taken = _Spare(world, rehearse=False)
+                child = _hand_over(message, fds, taken)
+                child_fd = os.pidfd_open(child.pid)
                 children[child_fd] = child
                 ready.register(child_fd, selectors.EVENT_READ)
+            if spare is None and not children:  # not earlier: it would compete with the program for the processor
+                spare = _Spare(world)
 
 
-def _fork(
-    message: dict[str, Any],
-    fds: list[int],
-    layers: Sequence[str],
-    folders: Sequence[str],
-    proc: int,
-) -> tuple[int, _Child]:
+def _hand_over(message: dict[str, Any], fds: list[int], spare: _Spare) -> _Child:
     reply, exit_pipe, request_file, *box_files = fds
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            lockdown.parent_death_signal()
-            from rowhop.sandbox import child
-
-            with mmap.mmap(request_file, 0, access=mmap.ACCESS_READ) as data:
-                request = Request.from_bytes(data[:])
-            child.main(request, reply, box_files, proc, layers, folders)
-            code = 0
-        finally:
-            os._exit(code)
-    for fd in (reply, request_file, *box_files):
+    given = (reply, request_file, *box_files)
+    spare.give(given)
+    for fd in given:
         os.close(fd)
-    return os.pidfd_open(pid), _Child(message["run"], pid, exit_pipe, time.monotonic() + message["seconds"])
+    return _Child(message["run"], spare.pid, exit_pipe, time.monotonic() + message["seconds"])
+
+
+class _Spare:
+    """A child forked ahead of its program. While rowhop waits for a model it touches the memory that every program
+    touches; each page would otherwise have to be copied while a program runs."""
+
+    def __init__(self, world: lockdown.World, rehearse: bool = True) -> None:
+        self._world = world
+        self._rehearse = rehearse
+        self.dead = False
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                lockdown.parent_death_signal()
+                self._wait(theirs)
+            finally:
+                os._exit(1)
+        theirs.close()
+
+    def ready(self) -> bool:
+        """Not while it still rehearses, nor when the machine, short of memory, took it."""
+        try:
+            if self._socket.recv(16, socket.MSG_DONTWAIT):
+                return True
+        except BlockingIOError:
+            return False
+        self.dead = True
+        os.waitpid(self.pid, 0)
+        self._socket.close()
+        return False
+
+    def give(self, fds: Sequence[int]) -> None:
+        socket.send_fds(self._socket, [b"go"], fds)
+        self._socket.close()
+
+    def _wait(self, theirs: socket.socket) -> None:
+        from rowhop.sandbox import child
+
+        # moved out of the way first: any of them may lie where another one goes
+        kept = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 100) for fd in (theirs.detach(), self._world.proc)]
+        rules = fcntl.fcntl(self._world.rules, fcntl.F_DUPFD_CLOEXEC, 100) if self._world.rules >= 0 else -1
+        for place, fd in enumerate([*kept, *([rules] if rules >= 0 else [])], start=3):
+            os.dup2(fd, place)
+        os.closerange(6 if rules >= 0 else 5, 1 << 16)  # the control socket and what belongs to other runs
+        given = socket.socket(fileno=3)
+        world = replace(self._world, proc=4, rules=5 if rules >= 0 else -1)
+        if self._rehearse:
+            child.rehearse()
+            given.send(b"ready")
+        _, fds, _, _ = socket.recv_fds(given, 16, 250)
+        if not fds:
+            os._exit(0)  # no program came; the zygote is gone
+        reply, request_file, *box_files = fds
+        given.detach()
+        with mmap.mmap(request_file, 0, access=mmap.ACCESS_READ) as data:
+            request = Request.from_bytes(data[:])
+        child.main(request, reply, box_files, world)
+        os._exit(0)
 
 
 def _report(child: _Child) -> None:
