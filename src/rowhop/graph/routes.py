@@ -97,31 +97,26 @@ class Explorer:
         return [(leaps[i], scores[i]) for i in order]
 
     def routes(self, start: Node, question: str, depth: int, keep: int) -> list[Route]:
-        """Routes of 1 to `depth` leaps, the nearest to the question first."""
+        """Routes of 1 to `depth` leaps, the nearest to the question first; the best `keep` of each length."""
         texts = (masked(question, [start.name]), question)
-        layer: list[tuple[tuple[Leap, ...], tuple[Node, ...]]] = [((), (start,))]
-        found: dict[tuple[Leap, ...], float] = {}
         wanted = self._wanted(texts)
-        for level in range(depth):
+        layer: list[tuple[tuple[Leap, ...], tuple[Node, ...]]] = [((), (start,))]
+        best: list[tuple[Leap, ...]] = []
+        for level in range(1, depth + 1):
             grown: list[tuple[float, tuple[Leap, ...], tuple[Node, ...]]] = []
             for leaps, here in layer:
-                next_ = self.leaps(here)
-                self._read(next_)
-                for leap in next_:
-                    longer = (*leaps, leap)
-                    found[longer] = score = self._added(longer, wanted)
-                    grown.append((score, longer, here))
+                onward = self.leaps(here)
+                self._read(onward)
+                grown += [(self._added((*leaps, leap), wanted), (*leaps, leap), here) for leap in onward]
             grown.sort(key=lambda g: (-g[0], str(g[1])))
-            if level + 1 < depth:
-                layer = [
-                    (leaps, ends)
-                    for _, leaps, here in grown[:PRUNE_ABOVE]
-                    if (ends := self.ends(here[:LOOKED_AT], leaps[-1]))
-                ]
-        best = sorted(found, key=lambda r: (-found[r], str(r)))[: max(REREAD, keep)]
+            best += [leaps for _, leaps, _ in grown[: max(REREAD, keep)]]
+            if level < depth:
+                wide = grown[:PRUNE_ABOVE]
+                reached = [(leaps, self.ends(here[:LOOKED_AT], leaps[-1])) for _, leaps, here in wide]
+                layer = [(leaps, ends) for leaps, ends in reached if ends]
         scores = self.nearness(best, texts)
         ranked = sorted((Route(start.id, r, s) for r, s in zip(best, scores, strict=True)), key=lambda r: -r.score)
-        return ranked[:keep]
+        return [r for n in range(1, depth + 1) for r in [x for x in ranked if len(x.leaps) == n][:keep]]
 
     def nearness(self, routes: Sequence[tuple[Leap, ...]], texts: Sequence[str]) -> list[float]:
         """Nearness of whole routes, each embedded as one text in two wordings."""
