@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -61,10 +61,13 @@ def test_a_mistake_is_one_sentence_and_code_2(
 
 
 def test_help_takes_at_most_300_ms() -> None:
+    """Of processor time, so that other work on the machine does not count; idle, it is the same as on the clock."""
+
     def once() -> float:
-        start = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([*ROWHOP, "--help"], check=True, capture_output=True)
-        return time.perf_counter() - start
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     assert min(once() for _ in range(5)) <= 0.3
 

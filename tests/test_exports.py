@@ -46,8 +46,8 @@ def test_import_is_light() -> None:
 
 
 def test_import_takes_at_most_150_ms() -> None:
-    # The best of several: another process on the machine is not the package's fault.
-    code = "import time; t = time.perf_counter(); import rowhop; rowhop.Answer; print(time.perf_counter() - t)"
+    # Processor time, the best of several: another process on the machine is not the package's fault.
+    code = "import time; t = time.process_time(); import rowhop; rowhop.Answer; print(time.process_time() - t)"
     assert min(float(_python(code)) for _ in range(5)) <= 0.15
 
 

@@ -39,6 +39,7 @@ EDGES = {
     "onnxruntime": ("models",),
     "tokenizers": ("models",),
     "huggingface_hub": ("models",),
+    "filelock": ("models",),
     "rapidfuzz": ("search", "sources", "agents", "graph", "memory"),
     "tantivy": ("search", "graph"),
     "usearch": ("search", "graph"),
