@@ -96,6 +96,14 @@ USED = [
         "select name, rank() over (partition by country order by id) from customer qualify rank() over () = 1",
         {"customer": ("id", "name", "Country")},
     ),
+    (
+        "with customer as (select * from customer where country = 'x') select name from customer",
+        {"customer": ("*",)},
+    ),
+    (
+        "with recursive r as (select id from customer union all select r.id from r) select * from r",
+        {"customer": ("id",)},
+    ),
     ("select 1", {}),
 ]
 
@@ -147,6 +155,13 @@ def test_a_misspelt_quoted_column_is_no_text(dialect: str) -> None:
 
 def test_a_mysql_text_in_double_quotes_is_a_text() -> None:
     assert "'grup'" in check_select('SELECT "grup" FROM `order`', "mysql", SHOP).sql
+
+
+def test_columns_that_differ_in_case_alone() -> None:
+    boxes = BoxSet((box("t", "Name", "name", "NAME"),))
+    assert check_select('select "Name", "name", "NAME", t."Name" from t', "postgres", boxes).sql == (
+        'SELECT "Name", "name", "NAME", "t"."Name" FROM "t"'
+    )
 
 
 def test_a_function_of_another_engine_is_named_with_what_there_is() -> None:

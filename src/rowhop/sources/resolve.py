@@ -30,12 +30,17 @@ def resolve(tree: exp.Query, dialect: str, relations: Sequence[Relation]) -> dic
 
 @dataclass
 class _From:
-    """One source of a scope. `columns`: lower-case name → identifier to write; `open` when there may be more."""
+    """One source of a scope. `columns`: name → identifier to write; `open` when there may be more."""
 
     name: exp.Identifier | None
     columns: dict[str, exp.Identifier]
     relation: Relation | None = None
     open: bool = False
+
+    def find(self, name: str) -> exp.Identifier | None:
+        """The column of that name; of two that differ in case alone the one that is spelled so."""
+        low = name.lower()
+        return self.columns.get(name) or next((i for n, i in self.columns.items() if n.lower() == low), None)
 
 
 @dataclass
@@ -62,7 +67,7 @@ class _Resolver:
         for table in list(tree.find_all(exp.Table)):
             if not isinstance(table.this, exp.Identifier):
                 continue  # a table function: its name has been checked
-            if not table.db and table.name.lower() in ctes:
+            if not table.db and table.name.lower() in ctes and not _inside_its_own(table):
                 table.set("this", ctes[table.name.lower()].copy())
                 continue
             relation = self._relation(table)
@@ -114,13 +119,13 @@ class _Resolver:
                 self._star(scope, "")
             for name in join.args.get("using") or []:
                 ident = name.this if isinstance(name, exp.Column) else name
-                holders = [s for s in self._sources(scope).values() if ident.name.lower() in s.columns]
+                holders = [s for s in self._sources(scope).values() if s.find(ident.name)]
                 if not holders and not any(s.open for s in self._sources(scope).values()):
                     raise ReplyError(self._unknown(scope, ident.name))
                 for source in holders:
-                    self._mark(source, source.columns[ident.name.lower()].name)
-                if holders:
-                    ident.replace(holders[0].columns[ident.name.lower()].copy())
+                    self._mark(source, ident.name)
+                if holders and (found := holders[0].find(ident.name)):
+                    ident.replace(found.copy())
 
     def _sources(self, scope: Scope) -> dict[str, _From]:
         """By lower-case name; of a scope's own FROM only."""
@@ -139,26 +144,26 @@ class _Resolver:
         alias_node = source.args.get("alias")
         ident = alias_node.this if alias_node and alias_node.this else source.this
         ident = ident if isinstance(ident, exp.Identifier) else exp.to_identifier(name)
-        renamed = {c.name.lower(): c for c in alias_node.columns} if alias_node else {}
+        renamed = {c.name: c for c in alias_node.columns} if alias_node else {}
         if relation is None or source.args.get("pivots") or renamed:
             if relation is not None:
                 self.used[relation.box.name].add("*")
             return _From(ident, renamed, None, True)
-        columns = {c.name.lower(): exp.to_identifier(c.name, quoted=True) for c in relation.box.columns}
+        columns = {c.name: exp.to_identifier(c.name, quoted=True) for c in relation.box.columns}
         return _From(ident, columns, relation)
 
     def _derived(self, scope: Scope) -> tuple[dict[str, exp.Identifier], bool]:
         if isinstance(scope.expression, exp.UDTF):
             alias = scope.expression.args.get("alias")
-            return {c.name.lower(): c for c in (alias.columns if alias else [])}, True
+            return {c.name: c for c in (alias.columns if alias else [])}, True
         named = _alias_columns(scope.expression)
         if named:
-            return {c.name.lower(): c for c in named}, False
+            return {c.name: c for c in named}, False
         if id(scope) not in self.outputs:  # a recursive part that refers to itself
             left = scope.expression
             while isinstance(left, exp.SetOperation):
                 left = left.this
-            return {n.lower(): exp.to_identifier(n) for n in left.named_selects}, True
+            return {n: exp.to_identifier(n) for n in left.named_selects}, True
         return self.outputs[id(scope)]
 
     def _outputs(self, scope: Scope) -> tuple[dict[str, exp.Identifier], bool]:
@@ -174,7 +179,7 @@ class _Resolver:
         for item in query.selects if isinstance(query, exp.Select) else []:
             if isinstance(item, exp.Alias):
                 ident = item.args["alias"]
-                found[ident.name.lower()] = ident
+                found[ident.name] = ident
             elif isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
                 table = item.table.lower() if isinstance(item, exp.Column) else ""
                 for name, source in self._sources(scope).items():
@@ -183,7 +188,7 @@ class _Resolver:
                         is_open = is_open or source.open
                 is_open = is_open or any(item.args.get(change) for change in ("except_", "replace", "rename"))
             elif isinstance(item, exp.Column):
-                found[item.name.lower()] = item.this
+                found[item.name] = item.this
             else:
                 is_open = True  # its name is the engine's own choice
         return found, is_open or not isinstance(query, exp.Select)
@@ -194,25 +199,27 @@ class _Resolver:
                 self.used[source.relation.box.name].add("*")
 
     def _mark(self, source: _From, column: str) -> None:
-        if source.relation:
-            self.used[source.relation.box.name].add(column)
+        found = source.find(column)
+        if source.relation and found:
+            self.used[source.relation.box.name].add(found.name)
 
     def _column(self, scope: Scope, column: exp.Column) -> None:
         if column.table:
             return self._qualified(scope, column)
+        if _is_loop_variable(column):
+            return None
         low = column.name.lower()
         for level in _outward(scope):
             sources = self._sources(level)
-            holders = [s for s in sources.values() if low in s.columns]
+            holders = [s for s in sources.values() if s.find(column.name)]
             aliases = _aliases(level, column)
             if holders:
                 if len(holders) > 1 and low in aliases:
                     return None
-                column.set("this", holders[0].columns[low].copy())
                 for source in holders:
-                    self._mark(
-                        source, holders[0].columns[low].name if source is holders[0] else source.columns[low].name
-                    )
+                    self._mark(source, column.name)
+                if found := holders[0].find(column.name):
+                    column.set("this", found.copy())
                 return None
             if low in aliases or any(s.open for s in sources.values()):
                 return None
@@ -223,7 +230,7 @@ class _Resolver:
                 if source.relation:
                     self.used[source.relation.box.name].add("*")
                 return None
-        names = [n for level in _outward(scope) for s in self._sources(level).values() for n in s.columns]
+        names = [n.lower() for level in _outward(scope) for s in self._sources(level).values() for n in s.columns]
         if meant_as_text(column, names):
             column.replace(exp.Literal.string(column.name))
             return None
@@ -235,9 +242,9 @@ class _Resolver:
             source = self._sources(level).get(table) or self._by_real_name(level, table)
             if source is None:
                 continue
-            if low in source.columns:
-                self._mark(source, source.columns[low].name)
-                column.set("this", source.columns[low].copy())
+            if found := source.find(column.name):
+                self._mark(source, column.name)
+                column.set("this", found.copy())
             elif not source.open and low not in ROW_IDS[self.dialect]:
                 raise ReplyError(self._not_in(source, column))
             column.set("table", source.name.copy() if source.name else None)
@@ -245,22 +252,20 @@ class _Resolver:
             column.set("catalog", None)
             return
         first = column.parts[0].name.lower()
-        if self.dialect == "duckdb" and any(
-            first in s.columns or first in self._sources(v) for v in _outward(scope) for s in self._sources(v).values()
-        ):
-            self._struct(scope, first)
+        if self.dialect == "duckdb" and self._struct(scope, first):
             return
         names = [n for level in _outward(scope) for n in self._sources(level)]
         raise ReplyError(f"No table or alias '{column.table}' in this part of the statement. It has: {listed(names)}.")
 
-    def _struct(self, scope: Scope, first: str) -> None:
+    def _struct(self, scope: Scope, first: str) -> bool:
         """A field of a struct: the column that holds it is used, or the whole table when a table's name comes first."""
-        for level in _outward(scope):
-            for name, source in self._sources(level).items():
-                if first in source.columns:
-                    self._mark(source, source.columns[first].name)
-                elif first == name and source.relation:
-                    self.used[source.relation.box.name].add("*")
+        holders = [(n, s) for v in _outward(scope) for n, s in self._sources(v).items() if first == n or s.find(first)]
+        for name, source in holders:
+            if first != name:
+                self._mark(source, first)
+            elif source.relation:
+                self.used[source.relation.box.name].add("*")
+        return bool(holders)
 
     def _by_real_name(self, scope: Scope, table: str) -> _From | None:
         """`singer.name` where the statement says `FROM singer AS s`: meant is s, if there is only one."""
@@ -312,6 +317,22 @@ def _outward(scope: Scope) -> Iterator[Scope]:
     while level is not None:
         yield level
         level = level.parent
+
+
+def _is_loop_variable(column: exp.Column) -> bool:
+    """`[x + 1 for x in list]`: x is no column."""
+    node = column.find_ancestor(exp.Comprehension)
+    return node is not None and node.args["expression"].name.lower() == column.name.lower()
+
+
+def _inside_its_own(table: exp.Table) -> bool:
+    """`WITH t AS (SELECT … FROM t)`: the inner t is the real table, unless the WITH is recursive."""
+    node: exp.Expression | None = table
+    while node is not None:
+        if isinstance(node, exp.CTE) and node.alias.lower() == table.name.lower():
+            return not (isinstance(node.parent, exp.With) and node.parent.args.get("recursive"))
+        node = node.parent
+    return False
 
 
 def _own_columns(scope: Scope) -> list[exp.Column]:
