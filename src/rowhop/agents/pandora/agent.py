@@ -78,8 +78,9 @@ class Pandora:
         """The program language, and the SQL dialect where there is one."""
         asked = self.settings.language
         if asked == "auto":
-            # Measured (docs/benchmarks.md): the embedded model joins tables in SQL, and reads single ones in pandas.
-            asked = "sql" if self.source.kind == "database" else "python"
+            # Measured (docs/benchmarks.md): models join tables best in the database's own SQL, and read single ones
+            # best in pandas.
+            asked = "native" if self.source.kind == "database" else "python"
             if asked == "python" and not self.settings.unsafe and available():
                 asked = "sql"
         if asked == "python":
@@ -139,7 +140,7 @@ class Pandora:
             because=because,
             table=best.result.table,
             program=best.program,
-            evidence=result.evidence(best.run, self.source, run.bench.boxes),
+            evidence=result.evidence(run.bench.with_rows(best), self.source, run.bench.boxes),
             warnings=tuple(dict.fromkeys(warnings)),
             confidence=run.agreement,
             cost=trace.cost,

@@ -13,7 +13,7 @@ from rowhop.agents.pandora.check import check_python
 from rowhop.agents.pandora.mendsql import mend_sql
 from rowhop.agents.pandora.result import Result
 from rowhop.box import BoxSet
-from rowhop.errors import ReplyError
+from rowhop.errors import ReplyError, SourceError
 from rowhop.sandbox import Limits, Run, Sandbox, run_code
 from rowhop.sources import Source
 from rowhop.trace import CodeRun, Trace
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Cells of a column that compared values are looked up among.
 CELLS = 5_000
+# Tables of more rows are not read again just to tell the rows behind an answer.
+EVIDENCE_ROWS = 200_000
 
 
 @dataclass(frozen=True)
@@ -91,9 +93,33 @@ class Workbench:
         mended, changes = mend_sql(selected.sql, dialect, self.boxes, self.cells)
         cautions += changes
         program = Program("sql", mended, dialect)
-        if dialect != "duckdb" or (self.source.dialect == "duckdb" and program.dialect == "native"):
+        if dialect == self.source.dialect:
             return self._native(program), program
         return self._sandboxed(program, self._load(selected.boxes_used, cautions)), program
+
+    def with_rows(self, done: Attempt) -> Run:
+        """The run with the rows that its answer rests on. A statement that the database itself ran is run once more
+        over the BOXes for that, where they are small; rows are told only when both results are the same."""
+        assert done.run is not None
+        if done.program.language != "sql" or done.run.rows or done.program.dialect != self.source.dialect:
+            return done.run
+        import sqlglot
+        from sqlglot.errors import SqlglotError
+
+        from rowhop.sources.readonly import check_select
+
+        try:
+            sql = sqlglot.transpile(done.program.code, read=done.program.dialect, write="duckdb")[0]
+            selected = check_select(sql, "duckdb", self.boxes)
+            used = [self.boxes.box(name) for name in selected.boxes_used]
+            if any(box is None or box.rows is None or box.rows > EVIDENCE_ROWS for box in used):
+                return done.run
+            sql, _ = mend_sql(selected.sql, "duckdb", self.boxes, self.cells)
+            again = self._sandboxed(Program("sql", sql, "duckdb"), self._load(selected.boxes_used, []))
+        except (ReplyError, SqlglotError, SourceError):
+            return done.run
+        same = again.status == "ok" and done.result is not None and result.result_of(again).key == done.result.key
+        return again if same else done.run
 
     def _sandboxed(self, program: Program, tables: Mapping[str, pa.Table]) -> Run:
         limits = _limits(self.trace)

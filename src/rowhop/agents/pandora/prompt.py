@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowhop import prompts
 from rowhop.agents.pandora.choose import Room, choose
-from rowhop.agents.pandora.show import schema_only, show, show_box
+from rowhop.agents.pandora.show import box_line, schema_only, show, show_box
 from rowhop.box import Box, BoxSet
 from rowhop.memory import Entry, Memory
 from rowhop.models import Embedder, Message
@@ -59,7 +59,9 @@ class Prompt(NamedTuple):
         return found if values else schema_only(found)
 
     def shown(self, boxes: BoxSet) -> str:
-        return show(boxes, samples=0 if self.settings.share == "schema" else 3)
+        if self.settings.share == "schema":
+            return show(boxes, samples=0)
+        return show(boxes, samples=3 if self.compact else 4)
 
     def messages(self, boxes: BoxSet, question: Question) -> tuple[Message, ...]:
         template = prompts.text(PACKAGE, "question")
@@ -109,6 +111,10 @@ class Prompt(NamedTuple):
 
 def _size(box: Box) -> int:
     return len(show_box(box))
+
+
+def _line_size(box: Box) -> int:
+    return len(box_line(box))
 
 
 def fenced(code: str, language: Language) -> str:

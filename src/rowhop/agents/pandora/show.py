@@ -12,20 +12,67 @@ from rowhop.types import Value
 # A cell is cut here; prose says enough with its beginning, and one cell of 200 KB must not fill the prompt.
 CELL = 32
 NAME = 120
+_SHORT = 24  # a longer cell shows nothing about how values of a column are written
 _TYPES = {"integer": "int", "number": "float", "boolean": "bool", "mixed": "text"}
 
 
 def show(boxes: BoxSet, samples: int = 3) -> str:
-    """The BOXes as a prompt shows them; `samples` = 0 shows the schema only.
+    """The BOXes as a prompt shows them; `samples` = 0 shows the schema only. One BOX has a line for each field:
 
     orders: 24 rows
     "id" int: 1, 2, 3
     "city" text: "Oslo", "Rome" | in question: "Rome"
+
+    Several have a line each, and what the question names comes last: so the text before it stays the same from
+    question to question, and a model's prefix cache holds it.
+
+    book(book_id int, title text "Salt", author_id int)
+    author(author_id int, country text "Chile")
+    Joins: book.author_id = author.author_id
+    In question: author.country "Norway"
     """
+    if len(boxes.boxes) > 1:
+        return _show_lines(boxes, samples)
     parts = [show_box(box, samples) for box in boxes.boxes]
-    if joins := [f"{k.box}.{k.field} = {k.to_box}.{k.to_field}" for k in boxes.foreign_keys]:
-        parts.append("Joins: " + ", ".join(joins))
     return "\n".join(parts)
+
+
+def _show_lines(boxes: BoxSet, samples: int) -> str:
+    parts = [box_line(box, samples) for box in boxes.boxes]
+    if joins := [
+        f"{_name(k.box)}.{_name(k.field)} = {_name(k.to_box)}.{_name(k.to_field)}" for k in boxes.foreign_keys
+    ]:
+        parts.append("Joins: " + ", ".join(joins))
+    named = [
+        f"{_name(box.name)}.{_name(column.name)} " + ", ".join(quoted(cell) for cell in column.matched)
+        for box in boxes.boxes
+        for column in box.columns
+        if column.matched and samples
+    ]
+    if named:
+        parts.append("In question: " + "; ".join(named))
+    return "\n".join(parts)
+
+
+def box_line(box: Box, samples: int = 3) -> str:
+    fields = ", ".join(_field(column, samples) for column in box.columns)
+    return f"{_name(box.name)}({fields})" + (f" -- {_cut(box.about, NAME)}" if box.about else "")
+
+
+def _field(column: Column, samples: int) -> str:
+    field = f"{_name(column.name)} {_TYPES.get(column.dtype, column.dtype)}"
+    if column.about:
+        field += f" ({_cut(column.about, NAME)})"
+    # A number says little about its column; a text shows how values are written.
+    if samples and column.dtype in ("text", "mixed", "date", "datetime"):
+        short = [v for v in column.samples if isinstance(v, str) and 0 < len(v) <= _SHORT]
+        field += "".join(" " + value for value in _distinct(short, 1 if samples < 4 else 3))
+    return field
+
+
+def _name(name: str) -> str:
+    """Quoted only where a program has to quote it."""
+    return name if name.isidentifier() else quoted(name, NAME)
 
 
 def show_box(box: Box, samples: int = 3) -> str:
