@@ -287,9 +287,31 @@ def _pandora(model: ChatModel, over: Knowledge, settings: Settings, notes: str) 
     return Pandora(model, over, memory(settings, by), by, chosen)
 
 
+def _ppoga(model: ChatModel, over: Knowledge, settings: Settings, notes: str) -> Agent:
+    from rowhop.agents.ppoga.agent import Ppoga
+
+    if not is_graph(over):
+        raise ConfigError(f"The method ppoga reads graphs; {over.name} is none.")
+    return Ppoga(model, over, embedder(settings))
+
+
+def _pasemiqa(model: ChatModel, over: Knowledge, settings: Settings, notes: str) -> Agent:
+    from rowhop.agents.pasemiqa.agent import Pasemiqa
+    from rowhop.agents.pasemiqa.planner import Planner
+    from rowhop.graph.textgraph import TextGraph
+
+    if not isinstance(over, TextGraph):
+        raise ConfigError(f"The method pasemiqa reads graphs with text; {over.name} is none.")
+    return Pasemiqa(model, Planner(over, None))
+
+
 # One place per method: what it reads, and how it is put together.
-_READS = {"pandora": ("table", "database")}
-_AGENTS: dict[str, Callable[[ChatModel, Knowledge, Settings, str], Agent]] = {"pandora": _pandora}
+_READS = {"pandora": ("table", "database"), "ppoga": ("graph", "text graph"), "pasemiqa": ("text graph",)}
+_AGENTS: dict[str, Callable[[ChatModel, Knowledge, Settings, str], Agent]] = {
+    "pandora": _pandora,
+    "ppoga": _ppoga,
+    "pasemiqa": _pasemiqa,
+}
 
 
 def _endpoint(name: str, settings: Settings) -> ChatModel:
