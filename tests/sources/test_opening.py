@@ -62,9 +62,15 @@ def test_a_folder(tmp_path: Path) -> None:
     (tmp_path / "notes.docx").write_bytes(b"x")
     (tmp_path / ".hidden.csv").write_text("a\n1\n")
     (tmp_path / "~$book.xlsx").write_bytes(b"x")
+    (tmp_path / "more").mkdir()
+    (tmp_path / "zero.db").write_bytes(b"")
     source = open_source(tmp_path)
     assert names(source) == ["customers", "orders"]
-    assert [c.text for c in source.cautions] == ["notes.docx was skipped: it is no table or database that is known."]
+    assert [c.text for c in source.cautions] == [
+        "The folder more was not looked into.",
+        "notes.docx was skipped: it is no table or database that is known.",
+        f"zero.db was skipped: {tmp_path / 'zero.db'} is an empty file, not a database.",
+    ]
     assert source.dialect == ""
 
 

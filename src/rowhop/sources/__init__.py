@@ -185,23 +185,30 @@ def _open_folder(path: Path, reading: Reading, name: str | None) -> Source:
 
     if any(f.stem in ("nodes", "edges") and f.is_file() for f in path.iterdir()):
         return _open_graph(str(path))
-    members, cautions = [], []
+    members: list[Source] = []
+    skipped: list[str] = []
     for file in sorted(path.iterdir()):
-        if file.name.startswith((".", "~$")) or file.is_dir():
+        if file.name.startswith((".", "~$")) or file.name.endswith(("-wal", "-shm", "-journal", ".wal")):
             continue
-        if file.suffix.lower() == ".gz":
-            known = Path(file.stem).suffix.lower() in TABLE_FILES
+        if file.is_dir():
+            skipped.append(f"The folder {file.name} was not looked into.")
+        elif not _is_known(file):
+            skipped.append(f"{file.name} was skipped: it is no table or database that is known.")
         else:
-            known = file.suffix.lower() in TABLE_FILES | DATABASE_FILES or database_kind(file) != ""
-        if known:
-            members.append(open_source(file, reading))
-        else:
-            cautions.append(
-                Caution("file_skipped", f"{file.name} was skipped: it is no table or database that is known.")
-            )
+            try:
+                members.append(open_source(file, reading))
+            except SourceError as error:  # one bad file does not take the others away, but it is said
+                skipped.append(f"{file.name} was skipped: {error}")
     if not members:
-        raise SourceError(f"The folder {path} holds no file that can be opened. A source may be: {SUPPORTED}.")
-    return Collection(members, name or path.name, cautions)
+        raise SourceError(
+            f"The folder {path} holds no file that can be opened. {' '.join(skipped)} A source may be: {SUPPORTED}."
+        )
+    return Collection(members, name or path.name, [Caution("file_skipped", text) for text in skipped])
+
+
+def _is_known(file: Path) -> bool:
+    suffix = Path(file.stem).suffix if file.suffix.lower() == ".gz" else file.suffix
+    return suffix.lower() in TABLE_FILES | DATABASE_FILES or database_kind(file) != ""
 
 
 def database_kind(path: Path) -> Literal["", "sqlite", "duckdb"]:
