@@ -302,7 +302,15 @@ def _pasemiqa(model: ChatModel, over: Knowledge, settings: Settings, notes: str)
 
     if not isinstance(over, TextGraph):
         raise ConfigError(f"The method pasemiqa reads graphs with text; {over.name} is none.")
-    return Pasemiqa(model, Planner(over, None))
+    by = embedder(settings)
+    if over.vectors is None:
+        over.embed(by)
+    return Pasemiqa(model, Planner.of(over, by, trained_paths(settings, over)))
+
+
+def trained_paths(settings: Settings, over: Knowledge) -> Path:
+    """Where `rowhop train-paths` leaves what it learnt about a graph; another graph, other paths."""
+    return settings.cache_folder / "paths" / over.fingerprint()[:16]
 
 
 # One place per method: what it reads, and how it is put together.

@@ -41,7 +41,17 @@ class Vectors:
         self._index: Any = None
 
     def scores(self, query: np.ndarray, positions: np.ndarray) -> dict[int, float]:
-        """Similarity to some nodes; a node without a vector is not in the result."""
+        """Similarity of each node's nearest passage; a node without a vector is not in the result."""
+        return self._over(np.maximum, query, positions)
+
+    def means(self, query: np.ndarray, positions: np.ndarray) -> dict[int, float]:
+        """Mean similarity over each node's passages."""
+        total = self._over(np.add, query, positions)
+        rows = self.rows
+        count = {p: int(np.searchsorted(rows, p, "right") - np.searchsorted(rows, p, "left")) for p in total}
+        return {p: s / count[p] for p, s in total.items()}
+
+    def _over(self, how: np.ufunc, query: np.ndarray, positions: np.ndarray) -> dict[int, float]:
         wanted = np.asarray(positions, np.int64)
         first, last = np.searchsorted(self.rows, wanted, "left"), np.searchsorted(self.rows, wanted, "right")
         wanted, first, last = (a[last > first] for a in (wanted, first, last))
@@ -50,8 +60,8 @@ class Vectors:
         sizes = last - first
         begins = np.cumsum(sizes) - sizes
         at = np.arange(int(sizes.sum())) - np.repeat(begins, sizes) + np.repeat(first, sizes)
-        best = np.maximum.reduceat(np.asarray(self.data[at]) @ query, begins)
-        return dict(zip(map(int, wanted), map(float, best), strict=True))
+        over = how.reduceat(np.asarray(self.data[at]) @ query, begins)
+        return dict(zip(map(int, wanted), map(float, over), strict=True))
 
     def nearest(self, query: np.ndarray, k: int, allowed: np.ndarray | None = None) -> list[tuple[int, float]]:
         """The `k` nearest nodes, best first; `allowed` is a mask over the rows."""

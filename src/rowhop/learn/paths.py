@@ -163,7 +163,7 @@ class Training:
 
 
 @dataclass
-class _Adam:
+class Adam:
     rate: float
     decay: float
     step: int = 0
@@ -197,7 +197,7 @@ def train(
     rows, rest = (
         _rows(model, [e for e in examples if kept[index[e.question]] == side], index) for side in (True, False)
     )
-    optimiser, losses = _Adam(how.rate, how.decay), []
+    optimiser, losses = Adam(how.rate, how.decay), []
     for number in range(how.rounds):
         # The rate falls along a cosine: large steps first, fine ones at the end.
         optimiser.rate = how.rate * 0.5 * (1 + np.cos(np.pi * number / how.rounds))

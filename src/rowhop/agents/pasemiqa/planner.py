@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
-from rowhop.agents.pasemiqa.generator import LONGEST, Scorer, Start, Walked, decode, ranked
+from rowhop.agents.pasemiqa import ranker as ranking
+from rowhop.agents.pasemiqa.generator import LONGEST, Scorer, Start, Trained, Untrained, Walked, decode, ranked
+from rowhop.agents.pasemiqa.light import LightModel
 from rowhop.agents.pasemiqa.ranker import Ranker
+from rowhop.errors import SourceError
 from rowhop.graph.textgraph import TextGraph
 from rowhop.graph.textgraph_match import Mention, Mode, match
 from rowhop.graph.textgraph_store import Record
+from rowhop.models import Embedder
 from rowhop.trace import GraphRead, Trace
 from rowhop.types import Question
 
+PATHS, TYPES, RANKER = "paths.npz", "types.npz", "ranker.npz"  # what training leaves in its folder
+TRAINED_LONGEST = 2  # hops, with a ranker: it was trained on paths of that length
 _COMPARED = 2_000  # ends of a path whose text is compared with the question
 
 
@@ -62,6 +69,28 @@ class Planner:
     ) -> None:
         self.graph, self.scorer, self.ranker, self.settings = graph, scorer, ranker, settings
 
+    @classmethod
+    def of(
+        cls, graph: TextGraph, embedder: Embedder, trained: Path | None = None, settings: PlanSettings = PlanSettings()
+    ) -> Planner:
+        """With what `rowhop train-paths` left in `trained`; without it the embedder ranks the relations.
+
+        Raises SourceError for files that are no trained models or were made with another embedder.
+        """
+        if trained is None or not (trained / PATHS).is_file():
+            return cls(graph, Untrained(embedder), None, settings)
+        paths = LightModel.load(trained / PATHS)
+        if paths.embedder != embedder.name:
+            raise SourceError(
+                f"The paths in {trained} were trained with the embedder {paths.embedder}, not {embedder.name}; "
+                "train them again, or name that embedder."
+            )
+        if not (trained / RANKER).is_file():
+            return cls(graph, Trained(paths, embedder), None, settings)
+        ranker = ranking.load(trained / RANKER, graph, embedder, LightModel.load(trained / TYPES))
+        settings = replace(settings, longest=min(settings.longest, TRAINED_LONGEST))
+        return cls(graph, Trained(paths, embedder), ranker, settings)
+
     @property
     def generator(self) -> str:
         told = self.scorer.name if self.scorer else "no path generator"
@@ -105,7 +134,9 @@ class Planner:
         if self.scorer is None or not mentions:
             return []
         kinds, kind = self.graph.store.kinds, self.graph.store.kind
-        spots = [Start(m.position, kinds[kind[m.position]], m.start, m.end, m.score) for m in mentions]
+        # A trained generator has learnt paths from nodes that the question names, not from those its text resembles.
+        named = [m for m in mentions if m.how != "text"] if self.ranker is not None else mentions
+        spots = [Start(m.position, kinds[kind[m.position]], m.start, m.end, m.score) for m in named]
         return decode(self.graph, self.scorer, question, spots, self.settings.beam, self.settings.longest)
 
     def _order(self, question: str, walked: Sequence[Walked]) -> list[tuple[int, float]]:
