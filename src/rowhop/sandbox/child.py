@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import fcntl
 import io
 import json
 import linecache
@@ -19,14 +18,16 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rowhop.sandbox import lockdown, seccomp
 from rowhop.sandbox.boxfile import MappedBox
 from rowhop.sandbox.wire import MANY_ROWS, MOST_ROWS, MOST_WARNINGS, Request, write_frame, write_reply
 
+if TYPE_CHECKING:
+    from rowhop.sandbox.lockdown import World
+
 FILE = "<program>"
-_REPLY_FD = 3
+REPLY_FD = 3
 _SLOW_SECONDS = 2.0  # after a longer run the rows an answer rests on are not looked for
 
 
@@ -53,33 +54,39 @@ class Printed(io.StringIO):
         return len(text)
 
 
-def main(request: Request, reply_fd: int, box_fds: Sequence[int], world: lockdown.World) -> None:
+def main(request: Request, reply_fd: int, box_fds: Sequence[int], world: World) -> None:
+    from rowhop.sandbox import lockdown  # needs Linux; the rest of this module does not
+
     boxes = dict(zip(request.boxes, [MappedBox.open(fd) for fd in box_fds], strict=True))
     frames = {name: box.frame() for name, box in boxes.items()} if request.language == "python" else {}
     used = lockdown.memory_in_use(world.proc)
     _keep_only(reply_fd, world.rules)
     lockdown.limit(request.limits, used)
     if world.layers:
-        lockdown.lock(replace(world, rules=_REPLY_FD + 1), request.limits.threads)
+        lockdown.lock(replace(world, rules=REPLY_FD + 1), request.limits.threads)
         sys.path[:] = world.folders
     if world.rules >= 0:
-        os.close(_REPLY_FD + 1)
+        os.close(REPLY_FD + 1)
+    answer(request, boxes, frames)
+
+
+def answer(request: Request, boxes: dict[str, MappedBox], frames: dict[str, Any]) -> None:
     try:
         if request.language == "sql":
             from rowhop.sandbox import sqlrun
 
-            sqlrun.run(request, {name: box.table for name, box in boxes.items()}, _REPLY_FD)
+            sqlrun.run(request, {name: box.table for name, box in boxes.items()}, REPLY_FD)
         else:
             _run_python(request, boxes, frames)
     except MemoryError:
-        write_reply(_REPLY_FD, {"status": "memory", "error": memory_words(request)}, request.limits)
+        write_reply(REPLY_FD, {"status": "memory", "error": memory_words(request)}, request.limits)
 
 
 def rehearse() -> None:
     """Run a small program over a small BOX, before the real ones are here; what comes out is thrown away."""
     import pyarrow as pa
 
-    from rowhop.sandbox import cautions, lineage, sqlrun, tracing, values
+    from rowhop.sandbox import cautions, lineage, seccomp, sqlrun, tracing, values
 
     table = pa.table({"a": [1, 2, 3], "b": ["x", "y", "x"], "c": [0.5, 1.5, None]})
     sink = pa.BufferOutputStream()
@@ -103,10 +110,12 @@ def memory_words(request: Request) -> str:
 
 def _keep_only(reply_fd: int, rules: int) -> None:
     """A program holds nothing but its reply pipe; the ruleset beside it is closed once it is applied."""
+    import fcntl
+
     kept = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 300) for fd in (reply_fd, rules) if fd >= 0]
-    for place, fd in enumerate(kept, start=_REPLY_FD):
+    for place, fd in enumerate(kept, start=REPLY_FD):
         os.dup2(fd, place)
-    os.closerange(_REPLY_FD + len(kept), 1 << 16)
+    os.closerange(REPLY_FD + len(kept), 1 << 16)
 
 
 def _run_python(request: Request, boxes: dict[str, MappedBox], frames: dict[str, Any]) -> None:
@@ -126,8 +135,8 @@ def _run_python(request: Request, boxes: dict[str, MappedBox], frames: dict[str,
             tree = ast.parse(request.code, FILE)
             linecache.cache[FILE] = (len(request.code), None, request.code.splitlines(True), FILE)
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-                answer, by_expression = execute(tree, frames)
-                message = {"status": "ok", **values.to_message(answer, is_row)}
+                result, by_expression = execute(tree, frames)
+                message = {"status": "ok", **values.to_message(result, is_row)}
         except MemoryError:
             message = {"status": "memory", "error": memory_words(request)}
             by_expression = False
@@ -139,10 +148,10 @@ def _run_python(request: Request, boxes: dict[str, MappedBox], frames: dict[str,
     if by_expression:
         said.append("no_answer: the program did not set `answer`; the value of its last line was taken")
     message |= {"output": printed.getvalue(), "warnings": said[:MOST_WARNINGS]}
-    write_reply(_REPLY_FD, message, request.limits)
+    write_reply(REPLY_FD, message, request.limits)
     quick = time.perf_counter() - begun < _SLOW_SECONDS
     if request.evidence and message["status"] == "ok" and quick and sum(map(len, frames.values())) <= MANY_ROWS:
-        write_frame(_REPLY_FD, _evidence(request, message, boxes, is_row))
+        write_frame(REPLY_FD, _evidence(request, message, boxes, is_row))
 
 
 def _evidence(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import traceback
 from types import TracebackType
 from typing import Any
 
@@ -21,12 +20,21 @@ def describe(error: BaseException, code: str, frames: dict[str, Any], file: str)
         return {"status": "error", "error": text[:LONGEST_ERROR], "line": line}
     if type(error).__name__ == "NoAnswer":
         return {"status": "error", "error": str(error), "line": 0}
-    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file and f.lineno]
-    line = lines[-1] if lines else 0
+    line = _line(error.__traceback__, file)
     text = f"{type(error).__name__}: {_message(error)}"
     text += f" (line {line})" if line else ""
     text += _nearest(error, frames, file)
     return {"status": "error", "error": text[:LONGEST_ERROR], "line": line}
+
+
+def _line(trace: TracebackType | None, file: str) -> int:
+    """The innermost line of the program itself. `traceback` would read the source of a million frames."""
+    line = 0
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == file:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
 
 
 def _message(error: BaseException) -> str:

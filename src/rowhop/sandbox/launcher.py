@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rowhop.errors import SandboxUnavailable
-from rowhop.sandbox import sqlrows, wire
+from rowhop.sandbox import cold, sqlrows, wire
 from rowhop.sandbox.boxfile import BoxFiles, memory_file
 from rowhop.sandbox.run import DEFAULT, LAYERS, Limits, Run
 from rowhop.types import Program
@@ -26,7 +26,7 @@ from rowhop.types import Program
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_START_SECONDS, _GRACE_SECONDS, _EVIDENCE_SECONDS = 60.0, 5.0, 2.0
+_START_SECONDS, _GRACE_SECONDS, _EVIDENCE_SECONDS, _LOST_EARLY_SECONDS = 60.0, 5.0, 2.0, 0.4
 _MOST_BOXES = 200
 # run in the new interpreter before anything else: the parent's path, so that it finds the same packages
 _BOOT = (
@@ -95,18 +95,25 @@ class Zygote:
 class Sandbox:
     """Runs programs in locked-down children; safe to use from many threads, started when first needed.
 
-    `layers` leaves walls out (for tests and for `unsafe`); `total_memory_mb` caps what all programs that run at
-    the same time may use together: further ones wait.
+    `total_memory_mb` caps what all programs that run at the same time may use together: further ones wait.
+    `unsafe` runs Python programs without any wall but limits. `layers` leaves single walls out, and `warm=False`
+    starts a new interpreter for each run, as systems other than Linux have to.
 
         with Sandbox() as sandbox:
             run = sandbox.run(Program("python", "answer = len(orders)"), {"orders": table})
     """
 
     def __init__(
-        self, *, layers: tuple[str, ...] = LAYERS, total_memory_mb: int | None = None, unsafe: bool = False
+        self,
+        *,
+        layers: tuple[str, ...] = LAYERS,
+        total_memory_mb: int | None = None,
+        unsafe: bool = False,
+        warm: bool | None = None,
     ) -> None:
         self._wanted = () if unsafe else layers
         self._unsafe = unsafe
+        self._warm = hasattr(os, "memfd_create") and hasattr(os, "pidfd_open") if warm is None else warm
         self._lock = threading.Lock()
         self._zygote: Zygote | None = None
         self._boxes = BoxFiles()
@@ -131,7 +138,7 @@ class Sandbox:
 
     def layers(self) -> tuple[str, ...]:
         """The walls that stand on this machine."""
-        return self._started().layers
+        return self._started().layers if self._warm else ()
 
     def available(self) -> str:
         """Empty, or the sentence that says why Python programs cannot be run safely here."""
@@ -174,33 +181,78 @@ class Sandbox:
             return self._zygote
 
     def _run(self, request: wire.Request, boxes: Mapping[str, pa.Table]) -> Run:
-        for attempt in (1, 2):
-            zygote = self._started()
-            reply, reply_end = os.pipe()
-            exit_pipe, exit_end = os.pipe()
-            request_file = memory_file(request.to_bytes())
+        if not self._warm:
+            return _run_cold(request, boxes)
+        files = [self._boxes.get(table) for table in boxes.values()]
+        for _ in range(2):
+            begun = time.monotonic()
+            run = self._attempt(request, boxes, files)
+            # a zygote that was lost since the last run may still take a program; one that is lost after a while
+            # may have been lost because of the program, which then is not tried again
+            if run is not None or time.monotonic() - begun > _LOST_EARLY_SECONDS:
+                return run or Run("crash", error="The sandbox process ended while the program ran.")
+        raise SandboxUnavailable("The sandbox process ended twice before a program could run.")
+
+    def _attempt(self, request: wire.Request, boxes: Mapping[str, pa.Table], files: list[int]) -> Run | None:
+        """None where the zygote went away."""
+        zygote = self._started()
+        number = next(self._numbers)
+        reply, reply_end = os.pipe()
+        exit_pipe, exit_end = os.pipe()
+        ends = [reply_end, exit_end, memory_file(request.to_bytes())]
+        try:
             try:
-                fds = [reply_end, exit_end, request_file, *(self._boxes.get(table) for table in boxes.values())]
-                zygote.send({"run": (number := next(self._numbers)), "seconds": request.limits.wall_seconds}, fds)
-            except OSError:  # it died since the last run: once more with a new one
-                os.close(reply)
-                os.close(exit_pipe)
-                if attempt == 2:
-                    raise SandboxUnavailable("The sandbox process ended twice before a program could start.") from None
-                zygote.close()
-                continue
+                zygote.send({"run": number, "seconds": request.limits.wall_seconds}, [*ends, *files])
             finally:
-                for fd in (reply_end, exit_end, request_file):
+                for fd in ends:
                     os.close(fd)
-            try:
-                return _Conversation(request, boxes, reply, exit_pipe).finish()
-            finally:
-                os.close(reply)
-                os.close(exit_pipe)
-                # it has said what it had to say; a hostile one would linger and keep its memory
-                with contextlib.suppress(OSError):
-                    zygote.send({"kill": number}, [])
-        raise AssertionError("two attempts either return or raise")
+            return _Conversation(request, boxes, reply, exit_pipe).finish()
+        except (OSError, ConnectionLost):
+            self._lost(zygote)
+            return None
+        finally:
+            os.close(reply)
+            os.close(exit_pipe)
+            # it has said what it had to say; a hostile one would linger and keep its memory
+            with contextlib.suppress(OSError):
+                zygote.send({"kill": number}, [])
+
+    def _lost(self, zygote: Zygote) -> None:
+        with self._lock:
+            zygote.close()
+            if self._zygote is zygote:
+                self._zygote = None
+
+
+class ConnectionLost(Exception):
+    """The zygote ended before it reported a child's end. Stays inside the sandbox package."""
+
+
+def _run_cold(request: wire.Request, boxes: Mapping[str, pa.Table]) -> Run:
+    written, stopped = cold.run(request, boxes)
+    buffer = bytearray(written)
+    try:
+        first = wire.take_frame(buffer)
+        if first is None:
+            limit = request.limits.wall_seconds
+            return Run("timeout", error=f"The program ran longer than {limit:g} seconds.") if stopped else _CRASH
+        run = wire.read_run(first, request.limits)
+        second = wire.take_frame(buffer) or {}
+    except wire.BadReply:
+        return _CRASH
+    return _add_evidence(run, second, boxes)
+
+
+_CRASH = Run("crash", error="The program's process ended without a result.")
+
+
+def _add_evidence(run: Run, second: dict[str, Any], boxes: Mapping[str, pa.Table]) -> Run:
+    """The answer stands already; rows and cautions are added where they have the right shape."""
+    try:
+        rows, totals = wire.read_rows(second, {name: table.num_rows for name, table in boxes.items()})
+        return replace(run, rows=rows, rows_total=totals, warnings=run.warnings + wire.read_warnings(second))
+    except wire.BadReply:
+        return run
 
 
 class _Conversation:
@@ -208,7 +260,7 @@ class _Conversation:
 
     def __init__(self, request: wire.Request, boxes: Mapping[str, pa.Table], reply: int, exit_pipe: int) -> None:
         self._request = request
-        self._sizes = {name: table.num_rows for name, table in boxes.items()}
+        self._boxes = boxes
         self._reply, self._exit_pipe = reply, exit_pipe
         self._buffer = bytearray()
 
@@ -223,18 +275,10 @@ class _Conversation:
             run = wire.read_run(first, limits)
         except wire.BadReply as error:
             return Run("crash", error=f"The program's result could not be read ({error}).")
-        return self._with_evidence(run) if run.status == "ok" and self._request.evidence else run
-
-    def _with_evidence(self, run: Run) -> Run:
-        """The answer stands already; rows and cautions are added where they come in time and in shape."""
+        if run.status != "ok" or not self._request.evidence:
+            return run
         second = self._frame(time.monotonic() + _EVIDENCE_SECONDS)
-        if not isinstance(second, dict):
-            return run
-        try:
-            rows, totals = wire.read_rows(second, self._sizes)
-            return replace(run, rows=rows, rows_total=totals, warnings=run.warnings + wire.read_warnings(second))
-        except wire.BadReply:
-            return run
+        return _add_evidence(run, second, self._boxes) if isinstance(second, dict) else run
 
     def _frame(self, deadline: float) -> dict[str, Any] | str:
         """A frame, or "end" or "too_big"."""
@@ -262,7 +306,7 @@ class _Conversation:
 
 def _end_without_reply(report: dict[str, Any], limits: Limits) -> Run:
     if not report:
-        return Run("crash", error="The sandbox process ended while the program ran.")
+        raise ConnectionLost
     peak = float(report["peak_mb"])
     if report["timed_out"]:
         return Run("timeout", error=f"The program ran longer than {limits.wall_seconds:g} seconds.", peak_mb=peak)

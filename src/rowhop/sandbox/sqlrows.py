@@ -6,6 +6,7 @@ answer was computed from stay as they are. A shape that is not understood gives 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 ROW = "__rowhop_row"
+_SELECT = re.compile(r"(\s|--[^\n]*\n|/\*.*?\*/)*(select|with)\b", re.IGNORECASE | re.DOTALL)
 # kind, BOX or names, statement
 Probe = tuple[str, str, str]
 
@@ -28,6 +30,8 @@ def probes(sql: str, boxes: Iterable[str]) -> tuple[Probe, ...]:
     import sqlglot
     from sqlglot import exp
 
+    if not _SELECT.match(sql):  # sqlglot would say on the terminal what it cannot read
+        return ()
     try:
         tree = sqlglot.parse_one(sql, dialect="duckdb")
     except (sqlglot.ParseError, sqlglot.TokenError, RecursionError):

@@ -63,15 +63,21 @@ def write_frame(fd: int, message: dict[str, Any]) -> None:
 
 def write_reply(fd: int, message: dict[str, Any], limits: Limits) -> None:
     """The child's first frame. An answer over the limit is measured here, so that the parent need not read it."""
-    import resource  # not on Windows, where the parent still reads what this module defines
-
-    message["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    message["peak_mb"] = _peak_mb()
     body = json.dumps(message, allow_nan=False).encode()
     if message["status"] == "ok" and len(body) > limits.result_bytes:
         words = f"The answer is larger than {limits.result_bytes >> 20} MB. Return only what was asked for."
         kept = {name: message[name] for name in ("output", "warnings", "peak_mb") if name in message}
         body = json.dumps({"status": "too_big", "error": words, **kept}).encode()
     write_bytes(fd, body)
+
+
+def _peak_mb() -> float:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0.0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def write_bytes(fd: int, body: bytes) -> None:
