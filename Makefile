@@ -16,10 +16,10 @@ help:
 demo: .venv/.installed
 	@bash examples/demo.sh
 
-test: .venv/.dev .venv/.servers
+test: .venv/.dev .venv/.servers .venv/.weights
 	$(BIN)/pytest $(ARGS)
 
-check: .venv/.dev .venv/.servers
+check: .venv/.dev .venv/.servers .venv/.weights
 	$(BIN)/ruff format --check src tests
 	$(BIN)/ruff check src tests
 	$(BIN)/mypy
@@ -53,4 +53,10 @@ clean:
 
 .venv/.servers: tests/install_servers.sh | .venv/bin/python
 	@bash tests/install_servers.sh
+	@touch $@
+
+# The tests load a real, small model and the embedder (120 MB together); a user's `make demo` fetches the default ones.
+.venv/.weights: | .venv/.installed
+	$(BIN)/rowhop model get smollm2
+	$(BIN)/rowhop model get minilm
 	@touch $@
