@@ -85,7 +85,14 @@ class Session:
             answer = self._agent.answer(asked, trace)
         except BudgetSpent as spent:
             answer = Answer("gave_up", because=str(spent), cost=trace.cost)
-        answer = replace(answer, method=self.method, model=self.model.name, trace=trace)
+        noticed = (*getattr(self.source, "cautions", ()), *answer.warnings)
+        answer = replace(
+            answer,
+            method=self.method,
+            model=self.model.name,
+            warnings=tuple(dict.fromkeys(noticed)),
+            trace=trace,
+        )
         self.history.append(Exchange(replace(asked, context=""), answer))
         return answer
 

@@ -172,6 +172,35 @@ def learn(
     return learning.learn(files or [], settings(), listed, forget)
 
 
+@app.command("train-paths")
+def train_paths(
+    benchmark: Annotated[
+        str,
+        typer.Argument(
+            metavar="BENCHMARK",
+            help="stark-prime, metaqa, or plain: your own questions with the ids of their answers.",
+            show_default=False,
+        ),
+    ],
+    data: Annotated[
+        Path, typer.Option("--data", metavar="PATH", help="Its folder; for plain, your file.", show_default=False)
+    ],
+    split: Annotated[str, typer.Option("--split", metavar="NAME", help="The part to learn from.")] = "train",
+    measure: Annotated[
+        str, typer.Option("--measure", metavar="NAME", help="A part on which the plan alone is then tested.")
+    ] = "",
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FOLDER", help="Where it is kept; else in the cache.", show_default=False),
+    ] = None,
+) -> int:
+    """Learn relation paths and ranking on a graph with text, for --method pasemiqa."""
+    from rowhop.cli import training
+    from rowhop.cli.options import settings
+
+    return training.train_paths(benchmark, data, split, measure, out, settings())
+
+
 @app.command("eval")
 def evaluate(
     benchmark: Annotated[

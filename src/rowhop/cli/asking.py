@@ -54,8 +54,6 @@ def within(session: Session, question: str, wish: Wish) -> int:
     """One question of a session that is open."""
     if wish.dry_run:
         return _prompt(session, question, wish)
-    for caution in getattr(session.source, "cautions", ()):
-        screen.say(f"Note: {caution.text}")
     consent.tell(session)
     answer = _asked(session, question, wish)
     if wish.json:

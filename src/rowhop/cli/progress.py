@@ -69,7 +69,8 @@ def doing(step: Step) -> str:
     """What is likely going on after a step, in a few words."""
     match step:
         case BoxesOpened():
-            return f"waiting for the model ({len(step.boxes)} tables read)"
+            count = len(step.boxes)
+            return f"waiting for the model ({count} table{'' if count == 1 else 's'} shown to it)"
         case ModelCall():
             return "reading the reply"
         case CodeRun(status="ok"):

@@ -34,7 +34,7 @@ def _step(number: int, step: Step, full: bool) -> None:
 
     match step:
         case BoxesOpened():
-            head(f"Opened {len(step.boxes)} tables: {', '.join(step.boxes)}")
+            head(f"Opened {', '.join(step.boxes) or 'nothing'}")
             _text(step.shown, full)
             for line in step.left_out:
                 out.print(screen.plain(f"   left out: {line}", "yellow"))
