@@ -2,7 +2,7 @@
 
 import pytest
 
-from rowhop.agents.pandora.mendsql import mend_sql
+from rowhop.agents.pandora.mendsql import mend_sql, requalify
 from rowhop.box import Box, BoxSet, Column
 
 BOXES = BoxSet((Box("t", (Column("id", "integer"), Column("name", "text"), Column("year", "text"))),))
@@ -44,3 +44,22 @@ def test_mended(sql: str, mended: str) -> None:
 def test_other_engines_keep_their_own_ways() -> None:
     sql = "SELECT name, COUNT(*) FROM t WHERE name LIKE '%o%' GROUP BY id"
     assert mend_sql(sql, "sqlite", BOXES, lambda box, column: CELLS.get(column, [])) == (sql, [])
+
+
+@pytest.mark.parametrize(
+    ("sql", "mended"),
+    [
+        (
+            "SELECT r.director FROM rating AS r JOIN movie AS m ON r.mid = m.mid",
+            'SELECT "m".director FROM rating AS r JOIN movie AS m ON r.mid = m.mid',
+        ),
+        ("SELECT r.stars FROM rating AS r", "SELECT r.stars FROM rating AS r"),
+        ("SELECT r.nothing FROM rating AS r JOIN movie AS m ON r.mid = m.mid", None),
+        ("SELECT t.n FROM (SELECT COUNT(*) AS n FROM movie) AS t", None),
+        ("SELEC broken", None),
+    ],
+)
+def test_a_field_of_the_other_table_is_found(sql: str, mended: str | None) -> None:
+    movie = Box("movie", (Column("mid", "integer"), Column("director", "text")))
+    rating = Box("rating", (Column("mid", "integer"), Column("stars", "integer")))
+    assert requalify(sql, "sqlite", BoxSet((movie, rating))) == (mended or sql)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rowhop.agents.pandora import loading, result
 from rowhop.agents.pandora.check import check_python
-from rowhop.agents.pandora.mendsql import mend_sql
+from rowhop.agents.pandora.mendsql import mend_sql, requalify
 from rowhop.agents.pandora.result import Result
 from rowhop.box import BoxSet
 from rowhop.errors import ReplyError, SourceError
@@ -89,7 +89,7 @@ class Workbench:
         from rowhop.sources.readonly import check_select
 
         dialect = program.dialect or "duckdb"
-        selected = check_select(program.code, dialect, self.boxes)
+        selected = check_select(requalify(program.code, dialect, self.boxes), dialect, self.boxes)
         mended, changes = mend_sql(selected.sql, dialect, self.boxes, self.cells)
         cautions += changes
         program = Program("sql", mended, dialect)

@@ -32,6 +32,37 @@ def mend_sql(sql: str, dialect: str, boxes: BoxSet, cells: Cells) -> tuple[str, 
     return (tree.sql(dialect=dialect), cautions) if changed else (sql, [])
 
 
+def requalify(sql: str, dialect: str, boxes: BoxSet) -> str:
+    """`r.director` where r has no such field and one other table of the same SELECT has: that table's.
+
+    For a statement that has not passed the guard yet; what cannot be parsed is left to it.
+    """
+    import sqlglot
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+    try:
+        tree = sqlglot.parse_one(sql, dialect=dialect)
+    except SqlglotError:
+        return sql
+    fields = {box.name.lower(): {c.name.lower() for c in box.columns} for box in boxes.boxes}
+    changed = False
+    for select in tree.find_all(exp.Select):
+        tables = [t for t in select.find_all(exp.Table) if t.find_ancestor(exp.Select) is select]
+        inside = {t.alias_or_name.lower(): fields[t.name.lower()] for t in tables if t.name.lower() in fields}
+        if len(inside) != len(tables):
+            continue
+        for column in select.find_all(exp.Column):
+            here = column.table.lower()
+            if column.find_ancestor(exp.Select) is not select or here not in inside:
+                continue
+            holders = [t.alias_or_name for t in tables if column.name.lower() in inside[t.alias_or_name.lower()]]
+            if column.name.lower() not in inside[here] and len(holders) == 1:
+                column.set("table", exp.to_identifier(holders[0], quoted=True))
+                changed = True
+    return tree.sql(dialect=dialect) if changed else sql
+
+
 def _mend_values(tree: exp.Expression, boxes: BoxSet, cells: Cells) -> list[Caution]:
     """Equality with a text that no cell of the column holds."""
     from sqlglot import exp
