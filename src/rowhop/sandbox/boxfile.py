@@ -119,7 +119,7 @@ class MappedBox:
         if pa.types.is_dictionary(kind):
             return self._column(column.cast(kind.value_type))
         if pa.types.is_decimal(kind):  # a Decimal cell times a float is an error in pandas
-            return self._column(column.cast(pa.float64()))
+            return self._column(column.cast(pa.string()).cast(pa.float64()))  # exact, unlike the straight cast
         if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
             return pd.Series(column.to_pylist(), dtype=object)  # lists, not arrays: `x in cell` must work
         if pa.types.is_integer(kind) and column.null_count:

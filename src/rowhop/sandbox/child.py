@@ -143,7 +143,7 @@ def _run_python(request: Request, boxes: dict[str, MappedBox], frames: dict[str,
         except values.NotAnAnswer as error:
             message, by_expression = {"status": "error", "error": str(error)}, False
         except BaseException as error:  # noqa: BLE001  SystemExit and what a program defines are its own failures
-            message, by_expression = complaints.describe(error, request.code, frames, FILE), False
+            message, by_expression = complaints.describe(error, request, frames, FILE), False
         said = _warnings_said(caught)
     if by_expression:
         said.append("no_answer: the program did not set `answer`; the value of its last line was taken")

@@ -6,16 +6,17 @@ import difflib
 from types import TracebackType
 from typing import Any
 
-from rowhop.sandbox.wire import LONGEST_ERROR
+from rowhop.sandbox.wire import LONGEST_ERROR, Request
 
 _MOST_NAMES = 5
 
 
-def describe(error: BaseException, code: str, frames: dict[str, Any], file: str) -> dict[str, Any]:
+def describe(error: BaseException, request: Request, frames: dict[str, Any], file: str) -> dict[str, Any]:
     """The child's reply for a program that raised."""
     if isinstance(error, SyntaxError) and error.filename == file:
         line = error.lineno or 0
-        shown = code.splitlines()[line - 1].strip() if 0 < line <= len(code.splitlines()) else ""
+        source = request.code.splitlines()
+        shown = source[line - 1].strip() if 0 < line <= len(source) else ""
         text = f"{type(error).__name__}: {error.msg} (line {line}){f': {shown}' if shown else ''}"
         return {"status": "error", "error": text[:LONGEST_ERROR], "line": line}
     if type(error).__name__ == "NoAnswer":
@@ -23,7 +24,7 @@ def describe(error: BaseException, code: str, frames: dict[str, Any], file: str)
     line = _line(error.__traceback__, file)
     text = f"{type(error).__name__}: {_message(error)}"
     text += f" (line {line})" if line else ""
-    text += _nearest(error, frames, file)
+    text += _nearest(error, request, frames, file)
     return {"status": "error", "error": text[:LONGEST_ERROR], "line": line}
 
 
@@ -44,7 +45,7 @@ def _message(error: BaseException) -> str:
         return "(its message cannot be shown)"
 
 
-def _nearest(error: BaseException, frames: dict[str, Any], file: str) -> str:
+def _nearest(error: BaseException, request: Request, frames: dict[str, Any], file: str) -> str:
     """Names that exist and look like the one that does not."""
     if isinstance(error, KeyError):
         wanted = _missing_key(error)
@@ -52,7 +53,7 @@ def _nearest(error: BaseException, frames: dict[str, Any], file: str) -> str:
         names = list(dict.fromkeys(str(c) for table in tables for c in table.columns))
         kind = "columns"
     elif isinstance(error, NameError):
-        wanted, names, kind = str(error.name or ""), [*frames, "pd", "np"], "names"
+        wanted, names, kind = str(error.name or ""), [*request.known, "pd", "np"], "names"
     elif isinstance(error, AttributeError) and type(error.obj).__name__ in ("DataFrame", "Series"):
         wanted, kind = str(error.name or ""), "columns"
         names = [str(c) for c in getattr(error.obj, "columns", ())]

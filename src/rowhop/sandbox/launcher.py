@@ -155,7 +155,7 @@ class Sandbox:
             raise SandboxUnavailable(reason)
         used = _mentioned(program, boxes)
         probes = sqlrows.probes(program.code, used) if evidence and program.language == "sql" else ()
-        request = wire.Request(program.language, program.code, tuple(used), limits, evidence, probes)
+        request = wire.Request(program.language, program.code, tuple(used), limits, evidence, probes, tuple(boxes))
         need = min(limits.memory_mb, self._total_mb)
         with self._room:
             self._room.wait_for(lambda: self._free_mb >= need)

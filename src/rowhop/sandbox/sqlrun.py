@@ -5,11 +5,13 @@ Runs in the locked child; the engine's own lock is a second wall, and the only o
 
 from __future__ import annotations
 
+import datetime
 import difflib
 import re
 from typing import TYPE_CHECKING, Any
 
 from rowhop.sandbox import sqlrows
+from rowhop.sandbox.complaints import nearest
 from rowhop.sandbox.wire import MANY_ROWS, MOST_ROWS, Request, write_frame, write_reply
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ def run(request: Request, tables: dict[str, pa.Table], reply_fd: int) -> None:
     except _Refused as error:
         message = {"status": "error", "error": str(error)}
     except duckdb.Error as error:
-        message = describe(error, request.code, tables)
+        message = describe(error, request, tables)
     write_reply(reply_fd, message, request.limits)
     if message["status"] == "ok" and request.probes and sum(t.num_rows for t in tables.values()) <= MANY_ROWS:
         write_frame(reply_fd, _evidence(request, connection, tables))
@@ -133,15 +135,27 @@ def columns_of(table: pa.Table) -> list[dict[str, Any]]:
     for name, column in zip(table.column_names, table.columns, strict=True):
         kind = column.type
         if pa.types.is_decimal(kind):
-            # DuckDB sums integers into 128 bits; as many digits as a double holds are enough for the rest
-            whole = kind.scale == 0
-            column = column.cast(pa.int64(), safe=True) if whole and _fits(column) else column.cast(pa.float64())
+            # DuckDB sums integers into 128 bits; a cast straight to a double would be off in the last digit
+            whole = kind.scale == 0 and _fits(column)
+            column = column.cast(pa.int64()) if whole else column.cast(pa.string()).cast(pa.float64())
         elif pa.types.is_date(kind):
             days = column.cast(pa.int32()).to_pylist()
             columns.append({"name": name, "kind": "date32", "values": days})
             continue
+        elif kind == pa.month_day_nano_interval():
+            spans = [None if span is None else _span(*span) for span in column.to_pylist()]
+            columns.append(values.plain_column(name, spans))
+            continue
         columns.append(values.plain_column(name, column.to_pylist()))
     return columns
+
+
+def _span(months: int, days: int, nanoseconds: int) -> str:
+    """An interval in words; a month has no fixed length."""
+    parts = [f"{months} months"] if months else []
+    if days or nanoseconds or not months:
+        parts.append(str(datetime.timedelta(days=days, microseconds=nanoseconds // 1000)))
+    return " ".join(parts)
 
 
 def _fits(column: pa.ChunkedArray) -> bool:
@@ -153,7 +167,7 @@ def _fits(column: pa.ChunkedArray) -> bool:
     return bool(low >= -_INT64 and high < _INT64)
 
 
-def describe(error: duckdb.Error, code: str, tables: dict[str, pa.Table]) -> dict[str, Any]:
+def describe(error: duckdb.Error, request: Request, tables: dict[str, pa.Table]) -> dict[str, Any]:
     text = str(error).split("\n\nLINE ")[0].strip()
     place = re.search(r"LINE (\d+):", str(error))
     line = int(place.group(1)) if place else 0
@@ -162,5 +176,9 @@ def describe(error: duckdb.Error, code: str, tables: dict[str, pa.Table]) -> dic
         names = [c for t in tables.values() for c in t.column_names]
         near = difflib.get_close_matches(missing.group(1), names, n=5)
         text += f" Nearest columns: {', '.join(near)}" if near else ""
+    unknown = re.search(r"Table with name (\S+) does not exist", text)
+    if unknown:  # DuckDB's own guess knows only the BOXes that the statement names
+        near = nearest(unknown.group(1), list(request.known)) or list(request.known[:20])
+        text = f"{text.split('Did you mean')[0].strip()} The tables are: {', '.join(near)}"
     text = " ".join(text.split()) + (f" (line {line})" if line else "")
     return {"status": "error", "error": text[:4_000], "line": line}

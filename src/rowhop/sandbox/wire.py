@@ -40,6 +40,7 @@ class Request:
     limits: Limits
     evidence: bool = True
     probes: tuple[tuple[str, str, str], ...] = ()
+    known: tuple[str, ...] = ()  # all BOXes there are, for a program that misspells one
 
     def to_bytes(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -54,6 +55,7 @@ class Request:
             limits=Limits(**plain["limits"]),
             evidence=plain["evidence"],
             probes=tuple((kind, name, sql) for kind, name, sql in plain["probes"]),
+            known=tuple(plain["known"]),
         )
 
 
