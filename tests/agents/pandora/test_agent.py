@@ -129,3 +129,22 @@ def test_statements_that_write_or_read_files_are_refused(examples: Path, sql: st
     answer = agent.answer(question, Trace(question))
     assert answer.status == "gave_up"
     assert (examples / "library.sqlite").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "constrains", "language"),
+    [
+        ("shop/customers.csv", True, ("python", "")),
+        ("library.sqlite", True, ("sql", "sqlite")),
+        ("library.sqlite", False, ("sql", "sqlite")),
+        ("shop/orders.xlsx", True, ("sql", "duckdb")),
+        ("shop/orders.xlsx", False, ("python", "")),
+    ],
+)
+def test_the_language_fits_model_and_source(
+    examples: Path, name: str, constrains: bool, language: tuple[str, str]
+) -> None:
+    model = Scripted([])
+    model.constrains = constrains
+    agent = Pandora(model, open_source(examples / name))
+    assert (agent.language, agent.dialect) == language

@@ -78,11 +78,15 @@ class Pandora:
         """The program language, and the SQL dialect where there is one."""
         asked = self.settings.language
         if asked == "auto":
-            # Measured (docs/benchmarks.md): models join tables best in the database's own SQL, and read single ones
-            # best in pandas.
-            asked = "native" if self.source.kind == "database" else "python"
-            if asked == "python" and not self.settings.unsafe and available():
+            # Measured (docs/benchmarks.md): a database's own SQL is written best, and single tables are read best in
+            # pandas; small models also join tables better in SQL.
+            several = len(self.source.boxes().boxes) > 1
+            if self.source.kind == "database" and self.source.dialect:
+                asked = "native"
+            elif (several and self.model.constrains) or (not self.settings.unsafe and available()):
                 asked = "sql"
+            else:
+                asked = "python"
         if asked == "python":
             return "python", ""
         if asked == "native" and self.source.dialect:

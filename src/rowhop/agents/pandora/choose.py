@@ -19,7 +19,7 @@ from rowhop.sources import Source
 CELLS = 2_000
 COLUMNS = 120
 # BOXes of more rows than this are not scanned for cells.
-ROWS = 2_000_000
+ROWS = 300_000
 
 
 @dataclass(frozen=True)
