@@ -177,6 +177,13 @@ def test_a_view_that_no_longer_works_is_left_out_in_words(tmp_path: Path) -> Non
     assert source.load("empty").num_rows == 0
 
 
+def test_a_view_that_takes_too_long_is_shown_without_samples(tmp_path: Path) -> None:
+    endless = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) AS n FROM r"
+    source = made(tmp_path / "a.db", f"CREATE TABLE t (x); CREATE VIEW slow AS {endless}")
+    assert [c.name for b in source.boxes().boxes for c in b.columns] == ["x", "n"]
+    assert source.boxes().left_out == ("slow is shown without samples: reading its first rows took too long.",)
+
+
 def test_a_database_without_tables(tmp_path: Path) -> None:
     source = made(tmp_path / "a.db", "CREATE TABLE t (x); DROP TABLE t")
     assert source.boxes().boxes == ()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 LOAD_BYTES = 2 << 30  # of one BOX in memory; a model's program needs as much again
 SAMPLE_ROWS = 200  # first rows from which types and samples are found
+SAMPLE_SECONDS = 2  # after which a view is shown without samples
 CUT = b"rowhop.cut"  # in a result's schema metadata: there were more rows than the limit
 
 

@@ -19,6 +19,7 @@ from rowhop.sources import cells
 from rowhop.sources.databases import (
     LOAD_BYTES,
     SAMPLE_ROWS,
+    SAMPLE_SECONDS,
     Catalog,
     Table,
     catalog,
@@ -222,13 +223,17 @@ def _pairs(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[tuple[
 def _read_columns(
     connection: duckdb.DuckDBPyConnection, path: tuple[str, str], found: Sequence[tuple[str, str, bool, str]]
 ) -> tuple[Column, ...] | None:
-    """None for a view whose query no longer runs or reads what is locked."""
+    """None for a view whose query no longer runs or reads what is locked; no samples where they take too long."""
     import duckdb
 
     terms = ", ".join(_sample_term(name, declared) for name, declared, _, _ in found)
+    rows: list[tuple[Any, ...]] = []
     try:
-        sql = f"SELECT {terms} FROM {quoted(path[0])}.{quoted(path[1])} LIMIT {SAMPLE_ROWS}"
-        rows = connection.execute(sql).fetchall()
+        with _interrupted_after(connection, SAMPLE_SECONDS):
+            sql = f"SELECT {terms} FROM {quoted(path[0])}.{quoted(path[1])} LIMIT {SAMPLE_ROWS}"
+            rows = connection.execute(sql).fetchall()
+    except duckdb.InterruptException:
+        pass
     except duckdb.Error:
         return None
     columns = []

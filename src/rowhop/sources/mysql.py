@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rowhop.box import Column
 from rowhop.errors import MissingExtra, ReplyError, SourceError, SourceUnavailable
 from rowhop.sources import cells
-from rowhop.sources.databases import SAMPLE_ROWS, Table, too_big
+from rowhop.sources.databases import SAMPLE_ROWS, SAMPLE_SECONDS, Table, too_big
 from rowhop.sources.mysql_types import dotted, dtype_of, is_wide, quoted, sample_term, term, text_term, value_of
 from rowhop.sources.readonly import Relation, parse
 from rowhop.sources.servers import (
@@ -18,7 +18,6 @@ from rowhop.sources.servers import (
     COUNT_BYTES,
     LOAD_SECONDS,
     RESULT_BYTES,
-    SAMPLE_SECONDS,
     Url,
     numbered,
 )

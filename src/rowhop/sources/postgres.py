@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rowhop.box import Column
 from rowhop.errors import MissingExtra, ReplyError, SourceError, SourceUnavailable
 from rowhop.sources import cells
-from rowhop.sources.databases import SAMPLE_ROWS, Table, too_big
+from rowhop.sources.databases import SAMPLE_ROWS, SAMPLE_SECONDS, Table, too_big
 from rowhop.sources.naming import quoted
 from rowhop.sources.postgres_types import dtype_of, lists, sample_term, term
 from rowhop.sources.readonly import Relation
@@ -21,7 +21,6 @@ from rowhop.sources.servers import (
     COUNT_BYTES,
     LOAD_SECONDS,
     RESULT_BYTES,
-    SAMPLE_SECONDS,
     Url,
     numbered,
 )

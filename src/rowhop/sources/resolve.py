@@ -85,7 +85,8 @@ class _Resolver:
         parts = tuple(p.name for p in table.parts)
         exact = [r for r in self.relations if parts == r.path[-len(parts) :] or parts == (r.box.name,)]
         low = tuple(p.lower() for p in parts)
-        loose = [r for r in self.relations if low in (_lower(r.path[-len(low) :]), (r.box.name.lower(),))]
+        boxed = "_".join(low)  # other.orders is also understood where only its BOX, other_orders, is known
+        loose = [r for r in self.relations if low == _lower(r.path[-len(low) :]) or boxed == r.box.name.lower()]
         schemaless = [r for r in self.relations if len(low) > len(r.path) and low[-1] == r.path[-1].lower()]
         own = low[0] in ("main", "public", "memory")
         for found in (exact, loose, schemaless if own else []):

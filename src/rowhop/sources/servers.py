@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CONNECT_SECONDS = 10
-SAMPLE_SECONDS = 2  # a slow view is shown without samples
 LOAD_SECONDS = 300
 CATALOG_SECONDS = 30  # how long the list of tables is believed
 COUNT_BYTES = 32 << 20  # tables up to this size are counted

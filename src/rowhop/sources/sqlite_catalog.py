@@ -3,41 +3,48 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from dataclasses import replace
 from typing import Any
 
 from rowhop.box import Column
 from rowhop.sources import cells
-from rowhop.sources.databases import SAMPLE_ROWS, Catalog, Table, catalog, typed_alike
+from rowhop.sources.databases import SAMPLE_ROWS, SAMPLE_SECONDS, Catalog, Table, catalog, typed_alike
 from rowhop.sources.naming import quoted
 
 PROBE_ROWS = 50_000  # rows up to which a text column of numbers or dates is looked at whole
 
 
 def read_catalog(connection: sqlite3.Connection, source: str, count: bool) -> Catalog:
-    tables, left_out = [], []
+    tables: list[Table] = []
+    left_out: list[str] = []
     listing = "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT GLOB 'sqlite_*'"
     for name, kind in connection.execute(listing).fetchall():
-        table = _read_table(connection, name, kind == "view", count)
-        if table is not None:
-            tables.append(table)
-        else:
+        try:
+            tables.append(_read_table(connection, name, kind == "view", count, left_out))
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error) or "busy" in str(error):
+                raise
+            # a view on what is no longer there, or a virtual table of a module that we lack
             left_out.append(f"{kind} {name} could not be read.")
     return catalog(typed_alike(tables), source, left_out=left_out)
 
 
-def _read_table(connection: sqlite3.Connection, name: str, view: bool, count: bool) -> Table | None:
-    """None for a view that refers to what is no longer there, and for a virtual table of a module that we lack."""
+def _read_table(connection: sqlite3.Connection, name: str, view: bool, count: bool, left_out: list[str]) -> Table:
+    info = connection.execute(f"PRAGMA table_xinfo({quoted(name)})").fetchall()
+    total, rows = None, []
+    deadline = time.monotonic() + SAMPLE_SECONDS
+    connection.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
     try:
-        info = connection.execute(f"PRAGMA table_xinfo({quoted(name)})").fetchall()
         rows = connection.execute(f"SELECT * FROM {quoted(name)} LIMIT {SAMPLE_ROWS}").fetchall()
-        total = None
         if count and not view:
             total = connection.execute(f"SELECT count(*) FROM {quoted(name)}").fetchone()[0]
     except sqlite3.OperationalError as error:
-        if "locked" in str(error) or "busy" in str(error):
+        if "interrupted" not in str(error):
             raise
-        return None
+        left_out.append(f"{name} is shown without samples: reading its first rows took too long.")
+    finally:
+        connection.set_progress_handler(None, 0)
     visible = [row for row in info if row[6] != 1]  # 1: hidden columns of virtual tables
     columns: list[Column] = []
     for position, (_, column, declared, not_null, _, _, _) in enumerate(visible):
