@@ -28,6 +28,7 @@ programs still run in a child that can be killed, held by DuckDB's own lock and 
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -52,6 +53,7 @@ def shared() -> Sandbox:
     with _lock:
         if _shared is None:
             _shared = Sandbox()
+            atexit.register(_shared.close)
         return _shared
 
 

@@ -97,7 +97,7 @@ def rehearse() -> None:
         (answer, _), trail = tracing.run(ast.parse(_REHEARSAL, FILE), execute, {"box": MappedBox(pages).frame()})
         json.dumps(values.to_message(answer, lambda row: _is_row(row, [])))
         found = lineage.Lineage(trail, {"box": 3})
-        found.found(trail.answer())
+        found.answer()
         cautions.of(found)
         del answer, trail, found
     seccomp.program(os.getpid())
@@ -170,7 +170,7 @@ def _evidence(
             if any(again[part] != message[part] for part in again):
                 return {}
             found = lineage.Lineage(trail, {name: box.table.num_rows for name, box in boxes.items()})
-            rows = {box: places.tolist() for box, places in found.found(trail.answer()).items() if len(places)}
+            rows = {box: places.tolist() for box, places in found.answer().items() if len(places)}
             said = cautions.of(found)
         except Exception:  # noqa: BLE001  the answer stands; a program that fails when looked at has no evidence
             return {}

@@ -50,6 +50,13 @@ class Lineage:
 
     # -- rows behind a whole value
 
+    def answer(self) -> Found:
+        """Rows behind the answer; where it is a constant or a counter, those that loops and conditions went over."""
+        found = self.found(self.trail.answer())
+        if any(len(rows) for rows in found.values()):
+            return found
+        return union([self.found(part) for part in self.trail.controls()])
+
     def found(self, node: ast.AST | None) -> Found:
         """Rows behind a value of any kind; empty where nothing is known."""
         if node is None or self._deep > 60:
@@ -79,7 +86,8 @@ class Lineage:
             earlier = self.trail.given(node.target.id, node) if isinstance(node.target, ast.Name) else None
             return union([self.found(earlier), self.found(node.value)])
         if isinstance(node, ast.IfExp):
-            return self.found(node.body if id(node.body) in self.trail.kept else node.orelse)
+            chosen = node.body if id(node.body) in self.trail.kept else node.orelse
+            return self.found(chosen) or self.found(node.test)
         if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
             return self.found(node.generators[0].iter)
         if isinstance(node, ast.Lambda):
@@ -98,6 +106,11 @@ class Lineage:
                 extreme = value.max() if method.endswith("max") else value.min()
                 places = np.flatnonzero((value == extreme).fillna(False).to_numpy(dtype=bool))
                 return origin.take(places[:1] if method.startswith("idx") else places).rows()
+        if origin is not None and method in ("sum", "any"):
+            value = self.trail.value(receiver)
+            if isinstance(value, pd.Series) and value.dtype.kind == "b" and len(value) == len(origin):
+                true = np.flatnonzero(value.fillna(False).to_numpy(dtype=bool))  # counting what is so
+                return origin.take(true).rows() if len(true) else origin.rows()
         found = origin.rows() if origin is not None else self._of_groups(receiver) or self.found(receiver)
         return found or union([self.found(a) for a in arguments])
 

@@ -78,6 +78,14 @@ class Trail:
         last = self.tree.body[-1] if self.tree.body else None
         return given[-1] if given else last.value if isinstance(last, ast.Expr) else None
 
+    def controls(self) -> list[ast.expr]:
+        """What the loops and conditions at the top level were about."""
+        return [
+            node.iter if isinstance(node, ast.For) else node.test
+            for node in ast.walk(self.tree)
+            if isinstance(node, (ast.For, ast.If, ast.While)) and id(node) in self.order
+        ]
+
 
 def run(
     tree: ast.Module, execute: Callable[[ast.Module, dict[str, Any]], Any], scope: dict[str, Any]
