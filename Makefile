@@ -4,13 +4,14 @@ BIN := .venv/bin
 MINUTES ?= 30
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check format docs bench clean
+.PHONY: help demo test check format docs golden bench clean
 
 help:
 	@echo "make demo    set up .venv/, fetch the embedded model once, answer four questions over examples/"
 	@echo "make test    set up .venv/, run the tests"
 	@echo "make check   format, lint, types, documentation, tests: all that a change must pass"
 	@echo "make docs    write the generated parts of docs/ anew"
+	@echo "make golden  write golden traces and prompts anew, with the same replies"
 	@echo "make bench   measure for MINUTES=$(MINUTES), going on where the last time stopped"
 
 demo: .venv/.installed
@@ -32,6 +33,9 @@ format: .venv/.dev
 
 docs: .venv/.dev
 	$(BIN)/cog -r -P docs/cli.md docs/json.md
+
+golden: .venv/.dev
+	ROWHOP_GOLDEN=1 $(BIN)/pytest tests/agents
 
 bench: .venv/.dev
 	$(BIN)/python -m rowhop.eval.bench --minutes $(MINUTES)
