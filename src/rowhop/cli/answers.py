@@ -24,9 +24,7 @@ def show(answer: Answer) -> None:
     if answer.program is not None:
         out.print()
         program(answer.program)
-    for one in answer.evidence:
-        out.print()
-        evidence(one)
+    _evidence(answer.evidence)
     if answer.warnings:
         out.print()
     for caution in answer.warnings:
@@ -95,21 +93,35 @@ def program(run: Program) -> None:
         out.print(code, soft_wrap=True)
 
 
-def evidence(one: Evidence) -> None:
+def _evidence(found: tuple[Evidence, ...]) -> None:
     out = screen.out()
-    match one:
-        case RowEvidence():
-            shown = one.rows[:_EVIDENCE_ROWS]
-            count = f"{one.total} row{'' if one.total == 1 else 's'}"
-            first = f", the first {len(shown)}" if one.total > len(shown) else ""
-            out.print(screen.plain(f"Rests on {count} of {_place(one)}{first}", "bold"))
-            numbered = tuple((number + 1, *row) for number, row in zip(one.row_numbers, shown, strict=False))
-            if numbered and one.columns:
-                out.print(grid(("row", *one.columns), numbered))
-        case TripleEvidence():
-            out.print(screen.plain(f"{one.subject} —{one.relation}→ {one.object}"))
-        case TextEvidence():
-            out.print(screen.plain(f"{one.node}: “{one.text}”"))
+    for rows in found:
+        if isinstance(rows, RowEvidence):
+            out.print()
+            _rows(rows)
+    walked = [one for one in found if not isinstance(one, RowEvidence)]
+    if walked:
+        out.print()
+        out.print(screen.plain("Rests on", "bold"))
+    for one in walked[:_ROWS]:
+        match one:
+            case TripleEvidence():
+                out.print(screen.plain(f"  {one.subject} —{one.relation}→ {one.object}"))
+            case TextEvidence():
+                out.print(screen.plain(f"  {one.node}: “{one.text}”"))
+    if len(walked) > _ROWS:
+        out.print(f"  … {len(walked) - _ROWS} more; --json has them all.")
+
+
+def _rows(one: RowEvidence) -> None:
+    out = screen.out()
+    shown = one.rows[:_EVIDENCE_ROWS]
+    count = f"{one.total} row{'' if one.total == 1 else 's'}"
+    first = f", the first {len(shown)}" if one.total > len(shown) else ""
+    out.print(screen.plain(f"Rests on {count} of {_place(one)}{first}", "bold"))
+    numbered = tuple((number + 1, *row) for number, row in zip(one.row_numbers, shown, strict=False))
+    if numbered and one.columns:
+        out.print(grid(("row", *one.columns), numbered))
 
 
 def _place(rows: RowEvidence) -> str:
