@@ -182,6 +182,8 @@ class Mysql:
             )
         except pymysql.err.Error as error:
             raise self._refused(error) from None
+        except RuntimeError as error:  # the driver's way to say that a package for this kind of login is missing
+            raise MissingExtra(f"{url} asks for a login that needs another package: {url.clean(str(error))}") from None
         try:
             with connection:
                 _settle(connection, seconds)
