@@ -29,6 +29,7 @@ Knowledge = Source | Graph
 Fetching = Callable[[int, int], None]
 
 OPENAI = "https://api.openai.com/v1"
+_TRIPLES = (".txt", ".tsv", ".tab", ".csv")  # may hold a table or plain triples
 REPLAY = "replay:"  # a model that says again what stands in a saved trace
 
 # What `auto` means for each kind of source.
@@ -105,7 +106,8 @@ def _is_graph(place: Any, settings: Settings) -> bool:
     if path.is_dir():
         return {"nodes", "edges"} <= {f.name.partition(".")[0] for f in path.iterdir()}
     # A file of plain triples looks like any table; asking it by a method for graphs says what it is.
-    return Path(text.removesuffix(".gz")).suffix in GRAPH_FILES or settings.ask.method in ("ppoga", "pasemiqa")
+    suffix = Path(text.removesuffix(".gz")).suffix
+    return suffix in GRAPH_FILES or (suffix in _TRIPLES and settings.ask.method in ("ppoga", "pasemiqa"))
 
 
 def _graph(places: Sequence[Any], settings: Settings) -> Graph:
