@@ -148,3 +148,10 @@ def test_the_language_fits_model_and_source(
     model.constrains = constrains
     agent = Pandora(model, open_source(examples / name))
     assert (agent.language, agent.dialect) == language
+
+
+def test_a_count_over_no_row_is_doubted_and_kept_when_nothing_better_comes(examples: Path) -> None:
+    none = '```python\nd = customers[customers["country"] == "Atlantis"]\nanswer = len(d)\n```'
+    assert _ask(examples, [none, COUNT]).values == (10,)
+    answer = _ask(examples, [none, none, WRONG, none])
+    assert (answer.status, answer.values) == ("answered", (0,))

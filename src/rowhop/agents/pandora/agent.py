@@ -179,7 +179,7 @@ class _Run:
         if samples > 1:
             self.agreement = self._agreement(found, samples)
         for number in range(1, settings.repairs + 1):
-            if found.ok and not (found.empty and settings.empty_is_failure):
+            if found.ok and not (settings.empty_is_failure and (found.empty or found.nothing)):
                 return found
             found = self._repair(found, number)
         return self.best()
@@ -188,7 +188,7 @@ class _Run:
         return 160 if self.agent.model.constrains else 1500
 
     def _repair(self, failed: Attempt, number: int) -> Attempt:
-        complaint = failed.complaint or "It ran, but its answer is empty: no row fits."
+        complaint = failed.complaint or "It ran, but no row fits its conditions, so the answer is empty."
         prompts = self.agent.prompts
         reply = failed.program.code
         messages = prompts.repair(self.messages, self.question, reply, complaint)
@@ -226,7 +226,7 @@ class _Run:
     def _vote(self, done: Completion) -> Attempt:
         """The result that most samples agree on; the earliest of equals."""
         tried = [self._try(text) for text in done.texts]
-        fitting = [a for a in tried if a.ok and not a.empty] or [a for a in tried if a.ok]
+        fitting = [a for a in tried if a.ok and not a.empty and not a.nothing] or [a for a in tried if a.ok]
         if not fitting:
             return tried[0]
         counts = Counter(a.result.key for a in fitting if a.result is not None)
@@ -241,6 +241,8 @@ class _Run:
         return round(same / samples, 3)
 
     def best(self) -> Attempt | None:
-        """The last attempt with a result, one that is not empty first."""
+        """The last attempt with a result, one that rests on rows first."""
         fitting = [a for a in self.attempts if a.ok]
-        return next((a for a in reversed(fitting) if not a.empty), fitting[-1] if fitting else None)
+        telling = [a for a in fitting if not a.empty and not a.nothing] or [a for a in fitting if not a.empty]
+        best = telling or fitting
+        return best[-1] if best else None

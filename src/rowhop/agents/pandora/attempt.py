@@ -47,6 +47,13 @@ class Attempt:
     def empty(self) -> bool:
         return self.result is not None and self.result.empty
 
+    @property
+    def nothing(self) -> bool:
+        """A count of 0 over no row at all: the conditions met nothing, which is a slip more often than not."""
+        if self.result is None or self.run is None or self.program.language != "python":
+            return False
+        return self.result.values in ((0,), (0.0,)) and not any(self.run.rows_total.values())
+
 
 class Workbench:
     """Runs programs over the chosen BOXes of one question. Loaded rows are kept for the next attempt."""

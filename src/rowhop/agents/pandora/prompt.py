@@ -22,7 +22,7 @@ PACKAGE = "rowhop.agents.pandora"
 # Tokens of BOXes in a prompt where the user says nothing: reading costs an embedded model a second per 70.
 TOKENS_COMPACT, TOKENS_LARGE = 900, 6_000
 CHARACTERS_PER_TOKEN = 3.2
-FIXED, RECALLED = 8, 10  # demonstrations
+FIXED, RECALLED = 10, 10  # demonstrations
 _DIALECTS = {"duckdb": "DuckDB", "sqlite": "SQLite", "postgres": "PostgreSQL", "mysql": "MySQL"}
 
 
