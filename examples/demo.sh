@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Four questions over the examples, answered by the embedded model: a CSV, a workbook, a database, and two together.
+# Questions over the examples, answered by the embedded model: a CSV, a workbook, a database, a graph with text, and two together.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 rowhop=.venv/bin/rowhop
@@ -21,6 +21,7 @@ ask() {
 ask examples/shop/customers.csv "How many customers are from Norway?"
 ask examples/shop/orders.xlsx "What is the total amount of all orders?"
 ask examples/library.sqlite "Which book was lent most often?"
+ask examples/trails "Who keeps the hut that stands at the shore of a lake?"
 ask examples/shop/customers.csv examples/library.sqlite "Which customers are also members of the library?"
 
 echo

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowhop.errors import SourceError
+from rowhop.graph import textgraph_edges
 from rowhop.graph.textgraph_edges import Known, Triple, batched
 from rowhop.graph.textgraph_read import Feed, FolderFeed, TextNode, is_folder, stamp
 
@@ -40,6 +41,8 @@ def feed_of(path: Path) -> Feed:
     if path.suffix.lower() in (".sqlite", ".db") and path.is_file() and _has_table(path, "go_term"):
         genes = path.with_name("org.Hs.eg.sqlite")
         return GoFeed(str(path), path, genes if genes.is_file() else None)
+    if path.suffix.lower() in (".txt", ".tsv", ".csv", ".parquet") and path.is_file():
+        return TripleFileFeed(str(path), path)
     raise SourceError(f"{path} is not a text graph: a folder with nodes.* and edges.*, an .obo file or GO.sqlite is.")
 
 
@@ -65,6 +68,36 @@ class TriplesFeed:
 
     def fingerprint(self) -> str:
         return self.changes
+
+
+@dataclass
+class TripleFileFeed:
+    """One file of triples, `subject|relation|object` in .txt; the ends are the nodes, and their ids their names."""
+
+    name: str
+    path: Path
+    nodes_from_edges: bool = True
+    embed_kinds: tuple[str, ...] = ("no text",)  # bare names are found as names
+
+    def nodes(self) -> Iterator[TextNode]:
+        return iter(())
+
+    def edges(self, known: Known) -> Iterator[pa.Table]:
+        if self.path.suffix.lower() != ".txt":
+            return textgraph_edges.read(self.path, known)
+        return batched(self._lines())
+
+    def _lines(self) -> Iterator[Triple]:
+        with self.path.open(encoding="utf-8-sig", errors="replace") as lines:
+            for number, line in enumerate(lines, 1):
+                parts = line.rstrip("\r\n").split("\t" if "\t" in line else "|", 2)
+                if len(parts) == 3:
+                    yield parts[0].strip(), parts[1].strip(), parts[2].strip()
+                elif line.strip():
+                    raise SourceError(f"{self.path} line {number} is no triple: subject|relation|object is expected.")
+
+    def fingerprint(self) -> str:
+        return stamp([self.path])
 
 
 _TAG = re.compile(r"^([A-Za-z_-]+):\s*(.*)$")

@@ -150,6 +150,8 @@ def decode(
 ) -> list[Walked]:
     """The most likely paths from each planned node with their ends, best first."""
     found: list[Walked] = []
+    if not spots:
+        return found
     for spot, state in zip(spots, scorer.begin(question, spots), strict=True):
         found += _from_one(graph, scorer, spot, state, beam, longest)
     return sorted(found, key=lambda w: -w.probability * w.start.weight)

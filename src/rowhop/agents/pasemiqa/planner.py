@@ -131,7 +131,7 @@ class Planner:
         return mentions
 
     def _paths(self, question: str, mentions: Sequence[Mention]) -> list[Walked]:
-        if self.scorer is None or not mentions:
+        if self.scorer is None:
             return []
         kinds, kind = self.graph.store.kinds, self.graph.store.kind
         # A trained generator has learnt paths from nodes that the question names, not from those its text resembles.

@@ -1,0 +1,79 @@
+"""`rowhop train-paths`: learn to plan on one graph from questions whose answers are known, and measure the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rowhop.cli import screen
+from rowhop.errors import ConfigError, SourceError
+
+if TYPE_CHECKING:
+    from rowhop.config import Settings
+    from rowhop.eval.benchmarks import Item
+    from rowhop.graph.textgraph import TextGraph
+    from rowhop.models import Embedder
+
+
+def train_paths(benchmark: str, data: Path, split: str, measure: str, out: Path | None, settings: Settings) -> int:
+    """Train on one part of a benchmark (or the user's own questions); with `measure`, test the plan on another."""
+    from rowhop import build
+    from rowhop.eval.benchmarks import load
+    from rowhop.graph.textgraph import open_textgraph
+    from rowhop.learn.paths_rank import Solved, train_planning
+
+    items = load(benchmark, data, split)
+    sources = {item.sources for item in items}
+    if len(sources) != 1 or len(next(iter(sources))) != 1:
+        raise ConfigError(f"Paths are learnt on one graph; the questions in {data} name {len(sources)} sources.")
+    embedder = build.embedder(settings)
+    graph = open_textgraph(next(iter(sources))[0], settings.cache_folder, embedder, _tell)
+    solved = [Solved(i.question.text, tuple(map(str, i.gold.values)), i.question.topics) for i in items]
+    planning = train_planning(graph, embedder, solved, progress=_tell)
+    folder = out or build.trained_paths(settings, graph)
+    planning.save(folder)
+    for label, fit in (("paths", planning.paths), ("answer types", planning.types)):
+        if fit is not None:
+            first, last = fit.losses[0], fit.losses[-1]
+            screen.say(f"{label}: {fit.examples} examples, loss {first:.3f} at first, {last:.3f} at the end.")
+    ranked = "with a ranker" if planning.ranker is not None else "without a ranker (too few questions)"
+    screen.say(f"Learnt from {planning.questions} questions in {planning.seconds:.0f} s, {ranked}, kept in {folder}.")
+    if measure:
+        _measure(graph, embedder, folder, load(benchmark, data, measure))
+    return 0
+
+
+def _measure(graph: TextGraph, embedder: Embedder, folder: Path, items: Sequence[Item]) -> None:
+    """The plan alone, without a chat model. A question without an answer stays in the count."""
+    from rowhop.agents.pasemiqa.planner import Planner
+    from rowhop.eval import metrics
+
+    planner = Planner.of(graph, embedder, folder)
+    sums = {"Hit@1": 0.0, "Hit@5": 0.0, "Recall@20": 0.0, "MRR": 0.0}
+    for item in items:
+        ranking = [c.record.id for c in planner.plan(item.question).candidates]
+        gold = item.gold.values
+        scores = (
+            metrics.hit_at(ranking, gold, 1, identifiers=True),
+            metrics.hit_at(ranking, gold, 5, identifiers=True),
+            metrics.recall_at(ranking, gold, 20),
+            metrics.reciprocal_rank(ranking, gold),
+        )
+        for name, score in zip(sums, scores, strict=True):
+            sums[name] += score.value
+    if not items:
+        raise SourceError("There are no questions to measure on.")
+    told = ", ".join(f"{name} {total / len(items):.3f}" for name, total in sums.items())
+    screen.say(f"The plan alone on {len(items)} questions: {told}.")
+
+
+_told: dict[str, int] = {}
+
+
+def _tell(stage: str, done: int, total: int) -> None:
+    """A line at the start and the end of each stage, and at each quarter of a long one."""
+    quarter = 4 * done // total if total else 0
+    if _told.get(stage) != quarter:
+        _told[stage] = quarter
+        screen.say(f"{stage}: {done} of {total}" if total else f"{stage} …")

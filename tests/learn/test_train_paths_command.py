@@ -1,0 +1,41 @@
+"""`rowhop train-paths` over the example graph, and asking with what it learnt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rowhop.cli import run
+from rowhop.graph import Hop
+from rowhop.graph.textgraph import open_textgraph
+
+
+def test_learn_and_measure_on_ones_own_questions(
+    examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ROWHOP_CACHE", str(tmp_path))
+    questions = str(examples / "trails_questions.jsonl")
+    assert run(["train-paths", "plain", "--data", questions, "--measure", "any"]) == 0
+    told = capsys.readouterr().err
+    assert "Learnt from 12 questions" in told
+    assert "without a ranker (too few questions)" in told
+    assert "The plan alone on 12 questions: Hit@1" in told
+    assert len(list((tmp_path / "paths").glob("*/paths.npz"))) == 1
+
+
+def test_questions_over_several_graphs_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROWHOP_CACHE", str(tmp_path))
+    (tmp_path / "q.jsonl").write_text(
+        '{"question": "a", "source": "x", "gold": 1}\n{"question": "b", "source": "y", "gold": 1}\n'
+    )
+    assert run(["train-paths", "plain", "--data", str(tmp_path / "q.jsonl")]) == 2
+    assert "name 2 sources" in capsys.readouterr().err
+
+
+def test_a_file_of_triples(tmp_path: Path) -> None:
+    (tmp_path / "kb.txt").write_text("Alien|directed_by|Ridley Scott\nAlien|release_year|1979\n\n")
+    graph = open_textgraph(tmp_path / "kb.txt", tmp_path / "cache")
+    assert [n.name for n in graph.follow("Ridley Scott", Hop("directed_by", True))] == ["Alien"]
