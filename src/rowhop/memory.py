@@ -145,7 +145,7 @@ def _read(file: Path) -> list[Entry]:
     found: list[Entry] = []
     number = 0
     try:
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):  # noqa: B007  told below
             if line.strip():
                 found.append(_json().validate_json(line))
     except OSError as error:

@@ -39,7 +39,8 @@ class Options:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens as the model counts them; `seconds` is wall time; `money` is the endpoint's own figure in US dollars, if it gives one."""
+    """Tokens as the model counts them; `seconds` is wall time; `money` is the endpoint's own figure in US
+    dollars, if it gives one."""
 
     prompt_tokens: int = 0
     reply_tokens: int = 0
