@@ -146,6 +146,10 @@ class Bulk(Protocol):
 
     def hops_many(self, ids: Sequence[str]) -> dict[str, tuple[Hop, ...]]: ...
 
+    def around(self, ids: Sequence[str], few: int) -> dict[str, dict[Hop, tuple[Node, ...]]]:
+        """Every hop of each node, with at least one and about `few` of the nodes it leads to."""
+        ...
+
 
 def follow_many(graph: Graph, ids: Sequence[str], hop: Hop, limit: int = 1000) -> dict[str, tuple[Node, ...]]:
     """What `follow` gives for each id; `limit` is per id."""
@@ -158,6 +162,13 @@ def hops_many(graph: Graph, ids: Sequence[str]) -> dict[str, tuple[Hop, ...]]:
     if isinstance(graph, Bulk):
         return graph.hops_many(ids)
     return {id: graph.hops(id) for id in ids}
+
+
+def around(graph: Graph, ids: Sequence[str], few: int = 8) -> dict[str, dict[Hop, tuple[Node, ...]]]:
+    """What lies about each node: enough of it to see which hops there are and to what they lead."""
+    if isinstance(graph, Bulk):
+        return graph.around(ids, few)
+    return {id: {hop: graph.follow(id, hop, few) for hop in graph.hops(id)} for id in ids}
 
 
 def walk(graph: Graph, path: Path, limit: int = 1000) -> tuple[Node, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rowhop.graph import Graph, Hop, Node, hops_many, step
+from rowhop.graph import Graph, Hop, Node, around, step
 from rowhop.graph.verbal import Lexicon
 from rowhop.models import Embedder
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Leap = tuple[Hop, ...]
 
 LOOKED_AT = 40  # nodes of one layer whose relations are read; a hub's neighbours are much alike
+FURTHER = 12  # the same for layers beyond the first, which are many
 PRUNE_ABOVE = 70  # the paper's threshold for pruning by embedding
 REREAD = 24  # best routes by added vectors whose full text is embedded
 
@@ -49,22 +50,22 @@ class Explorer:
 
     # ---- what there is
 
-    def leaps(self, nodes: Sequence[Node]) -> tuple[Leap, ...]:
+    def leaps(self, nodes: Sequence[Node], looked_at: int = LOOKED_AT) -> tuple[Leap, ...]:
         """Every leap from any of the nodes, in a fixed order."""
-        looked = nodes[:LOOKED_AT]
-        per_node = hops_many(self.graph, [n.id for n in looked])
-        single = dict.fromkeys(h for hops in per_node.values() for h in hops)
+        ends: dict[Hop, dict[str, Node]] = {}
+        for hops in around(self.graph, [n.id for n in nodes[:looked_at]]).values():
+            for hop, some in hops.items():
+                ends.setdefault(hop, {}).update((n.id, n) for n in some)
         found: dict[Leap, None] = {}
-        for hop in single:
-            ends = step(self.graph, looked, hop, LOOKED_AT)
-            nameless = [n for n in ends if not n.named]
-            if len(nameless) < len(ends):
+        for hop, reached in ends.items():
+            nameless = [id for id, n in reached.items() if not n.named]
+            if len(nameless) < len(reached):
                 found[(hop,)] = None
-            if nameless:
-                beyond = hops_many(self.graph, [n.id for n in nameless])
-                back = Hop(hop.relation, not hop.inverse)
-                for second in dict.fromkeys(h for hops in beyond.values() for h in hops):
-                    if second != back or len(nameless) < len(ends) or _several(self.graph, nameless, second):
+            back = Hop(hop.relation, not hop.inverse)
+            for onward in around(self.graph, nameless[:looked_at]).values():
+                for second, some in onward.items():
+                    # Back to where one came from is no leap, unless others took part in the same event.
+                    if any(n.named for n in some) and (second != back or len(some) > 1):
                         found[(hop, second)] = None
         return tuple(found)
 
@@ -105,14 +106,14 @@ class Explorer:
         for level in range(1, depth + 1):
             grown: list[tuple[float, tuple[Leap, ...], tuple[Node, ...]]] = []
             for leaps, here in layer:
-                onward = self.leaps(here)
+                onward = self.leaps(here, LOOKED_AT if level == 1 else FURTHER)
                 self._read(onward)
                 grown += [(self._added((*leaps, leap), wanted), (*leaps, leap), here) for leap in onward]
             grown.sort(key=lambda g: (-g[0], str(g[1])))
             best += [leaps for _, leaps, _ in grown[: max(REREAD, keep)]]
             if level < depth:
                 wide = grown[:PRUNE_ABOVE]
-                reached = [(leaps, self.ends(here[:LOOKED_AT], leaps[-1])) for _, leaps, here in wide]
+                reached = [(leaps, self.ends(here[:FURTHER], leaps[-1])) for _, leaps, here in wide]
                 layer = [(leaps, ends) for leaps, ends in reached if ends]
         scores = self.nearness(best, texts)
         ranked = sorted((Route(start.id, r, s) for r, s in zip(best, scores, strict=True)), key=lambda r: -r.score)
@@ -168,11 +169,6 @@ class Explorer:
         """Embed the words of many leaps in one go: much quicker than one after the other."""
         if leaps:
             self._embed([t for leap in leaps for t in (self.lexicon.brief(leap), self.lexicon.full(leap))])
-
-
-def _several(graph: Graph, nameless: Sequence[Node], back: Hop) -> bool:
-    """Whether going back leads to more than where one came from (other members of the same event)."""
-    return len(step(graph, nameless[:5], back, 3)) > 1
 
 
 def masked(question: str, names: Sequence[str]) -> str:

@@ -18,6 +18,8 @@ from rowhop.graph.vocabulary import OWL, RDFS, STANDARD, Vocabulary, local_name,
 
 Row = Mapping[str, str]  # variable -> id; unbound variables are absent
 TYPES_SHOWN = 500
+EDGES_READ = 3000  # of one node, each way; a hub with more is read hop by hop
+KEPT = 50_000  # nodes whose surroundings are kept
 SAMPLE = 60  # triples of a relation that are looked at to learn the types at its ends
 
 
@@ -62,6 +64,7 @@ class TripleGraph:
         self.vocabulary = vocabulary
         self.hints = hints or Hints()
         self._nodes: dict[str, Node] = {}
+        self._around: dict[str, dict[Hop, tuple[Node, ...]]] = {}
         self._schema: Schema | None = None
         self._lock = threading.Lock()
         self._unnamed = re.compile(vocabulary.unnamed) if vocabulary.unnamed else None
@@ -128,6 +131,37 @@ class TripleGraph:
         nodes = {n.id: n for n in self._described(list({o for os in ends.values() for o in os[:limit]}))}
         result.update({i: tuple(nodes[o] for o in os[:limit]) for i, os in ends.items()})
         return result
+
+    def around(self, ids: Sequence[str], few: int = 8) -> dict[str, dict[Hop, tuple[Node, ...]]]:
+        """From one read of a node's edges where they are few, else hop by hop; kept, since walks come back."""
+        if len(self._around) > KEPT:
+            self._around.clear()
+        result = {}
+        for id in ids:
+            if id not in self._around:
+                self._around[id] = self._read_around(id, few)
+            result[id] = self._around[id]
+        return result
+
+    def _read_around(self, id: str, few: int) -> dict[Hop, tuple[Node, ...]]:
+        ends: dict[Hop, list[str]] = {}
+        for inverse, edge in ((False, "?n ?p ?o"), (True, "?o ?p ?n")):
+            if is_literal(id) and not inverse:
+                continue
+            rows = self.engine.select(f"SELECT ?n ?p ?o WHERE {{ {edge} }} LIMIT {EDGES_READ}", {"n": id})
+            for r in rows:
+                if self.vocabulary.is_hop(r["p"]):
+                    ends.setdefault(Hop(r["p"], inverse), []).append(r["o"])
+            if len(rows) == EDGES_READ:  # a hub: relations beyond those read must not be missed
+                query = f"SELECT DISTINCT ?n ?p WHERE {{ {edge} }}"
+                for r in self.engine.select(query, {"n": id}):
+                    hop = Hop(r["p"], inverse)
+                    if hop not in ends and self.vocabulary.is_hop(r["p"]):
+                        ends[hop] = [n.id for n in self.follow(id, hop, few)]
+        some = {hop: list(dict.fromkeys(found))[:few] for hop, found in ends.items()}
+        nodes = {n.id: n for n in self._described(list({o for os in some.values() for o in os}))}
+        order = sorted(some, key=lambda h: (h.inverse, h.relation))
+        return {hop: tuple(nodes[o] for o in some[hop]) for hop in order}
 
     def find(self, text: str, k: int = 10, kind: str = "") -> tuple[Match, ...]:
         found = self.engine.find(text, k if not kind else max(50, k * 10))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from rowhop.graph import Hop, Relation
 
 
+@cache
 def words(name: str) -> str:
     """A relation's or type's own words.
 
