@@ -237,3 +237,43 @@ def test_other_systems_run_each_program_in_a_new_process() -> None:
         assert total(sandbox) == 6
         printed = sandbox.run(Program("python", "print('x')\nimport os\nos.write(1, b'y')\nanswer = 1"), {})
         assert (printed.values, printed.output) == ((1,), "x\n")
+
+
+DENIED = """
+import ctypes, struct, sys
+from rowhop.sandbox import Sandbox
+from rowhop.types import Program
+# load the call's number; is it {call}? then EPERM, else allow
+steps = [(0x20, 0, 0, 0), (0x15, 0, 1, {call}), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *s) for s in steps))
+class Filter(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_void_p))
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, ctypes.byref(Filter(len(steps), ctypes.addressof(code))), 0, 0) == 0
+with Sandbox() as sandbox:
+    print(sandbox.layers(), sandbox.available())
+    print(sandbox.run(Program("python", "answer = open('/etc/passwd').read()"), {{}}).error)
+    print(sandbox.run(Program("python", "answer = 1"), {{}}).values)
+"""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of the calls are those of x86-64")
+@pytest.mark.parametrize(("denied", "call"), [("unshare", 272), ("mount", 165)])
+def test_a_machine_that_denies_namespaces_or_mounts_is_held_by_the_rest(denied: str, call: int) -> None:
+    done = subprocess.run([sys.executable, "-c", DENIED.format(call=call)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    layers, error, values = done.stdout.splitlines()
+    assert layers.strip() == "('user', 'landlock', 'seccomp')", denied
+    assert error.startswith("PermissionError")
+    assert values == "(1,)"
+
+
+def test_a_machine_that_denies_landlock_and_namespaces_refuses_python() -> None:
+    """Namespaces are left out; the call that asks for Landlock fails."""
+    code = DENIED.format(call=444).replace(
+        "with Sandbox() as", "with Sandbox(layers=('user', 'landlock', 'seccomp')) as"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert "denies both namespaces and Landlock" in done.stdout
+    assert "SandboxUnavailable" in done.stderr

@@ -197,6 +197,58 @@ def test_a_frame_can_be_written_to_and_the_next_run_sees_none_of_it(sandbox: San
     assert run(sandbox, "answer = orders.price.sum()").values == (3.5,)
 
 
+ANY_COLUMN = (
+    pa.array(["a", None], pa.large_string()),
+    pa.array([b"a", None]),
+    pa.nulls(2),
+    pa.array([2**64 - 1, 1], pa.uint64()),
+    pa.array([1.5, None], pa.float32()).cast(pa.float16()),
+    pa.array([dt.datetime(2024, 1, 1), None], pa.timestamp("us", "Europe/Paris")),
+    pa.array([dt.datetime(1500, 1, 1), None], pa.timestamp("s")),
+    pa.array([dt.time(1), None], pa.time64("us")),
+    pa.array([dt.timedelta(1), None]),
+    pa.array([{"a": 1}, None]),
+    pa.array([[("k", 1)], None], pa.map_(pa.string(), pa.int64())),
+    pa.array(["1.1", None]).cast(pa.decimal256(40, 1)),
+    pa.array([True, False]),
+)
+
+
+@pytest.mark.parametrize("column", ANY_COLUMN, ids=[str(c.type) for c in ANY_COLUMN])
+def test_a_column_of_any_type_goes_there_and_back(sandbox: Sandbox, column: pa.Array) -> None:
+    table = pa.table({"x": column})
+    for program in (Program("python", "answer = box"), Program("sql", "SELECT * FROM box", "duckdb")):
+        result = sandbox.run(program, {"box": table})
+        assert result.error == ""
+        assert result.table is not None
+        assert result.table.column("x").null_count == column.null_count
+        assert result.rows == {"box": (0, 1)}
+
+
+def test_a_hostile_column_name_is_only_a_name(sandbox: Sandbox) -> None:
+    name = "]\nimport os; os.remove('/tmp/poc') # {0} $x \"\n["
+    table = pa.table({name: [1]})
+    assert sandbox.run(Program("python", "answer = box.columns.tolist()"), {"box": table}).values == (name,)
+    selected = sandbox.run(Program("sql", "SELECT * FROM box", "duckdb"), {"box": table}).table
+    assert selected is not None
+    assert selected.column_names == [name]
+
+
+def test_tables_of_every_form(sandbox: Sandbox) -> None:
+    """Empty, sliced, in several pieces, with the same name twice."""
+    code = Program("python", "answer = box")
+    empty = sandbox.run(code, {"box": pa.table({"a": pa.array([], pa.int64())})}).table
+    sliced = sandbox.run(code, {"box": pa.table({"a": [1, 2, 3]}).slice(1, 1)}).table
+    pieces = sandbox.run(code, {"box": pa.concat_tables([pa.table({"a": [1]}), pa.table({"a": [2]})])}).table
+    twice = sandbox.run(code, {"box": pa.table([[1], [2]], names=["a", "a"])}).table
+    assert [t is not None and [c.to_pylist() for c in t.columns] for t in (empty, sliced, pieces, twice)] == [
+        [[]],
+        [[2]],
+        [[1, 2]],
+        [[1], [2]],
+    ]
+
+
 def test_output_is_capped(sandbox: Sandbox) -> None:
     result = run(sandbox, "print('x' * 1000)\nanswer = 1", Limits(output_bytes=100))
     assert result.output == "x" * 100

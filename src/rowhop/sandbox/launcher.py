@@ -177,8 +177,18 @@ class Sandbox:
                 self._zygote.close()
                 self._zygote = None
             if self._zygote is None:
-                self._zygote = Zygote(self._wanted)
+                self._zygote = self._start()
             return self._zygote
+
+    def _start(self) -> Zygote:
+        try:
+            return Zygote(self._wanted)
+        except SandboxUnavailable:
+            # some systems let a process into a user namespace and then deny it everything there
+            if "namespaces" not in self._wanted:
+                raise
+            self._wanted = tuple(layer for layer in self._wanted if layer != "namespaces")
+            return Zygote(self._wanted)
 
     def _run(self, request: wire.Request, boxes: Mapping[str, pa.Table]) -> Run:
         if not self._warm:

@@ -62,10 +62,22 @@ def _engine(tables: dict[str, pa.Table], memory_mb: int) -> duckdb.DuckDBPyConne
     _ready.execute("SET temp_directory = ''")  # never onto the disk
     _ready.execute("SET threads = 2")
     for name, table in tables.items():
-        _ready.register(name, table)
+        _ready.register(name, _known_types(table))
     _ready.execute("SET enable_external_access = false")
     _ready.execute("SET lock_configuration = true")
     return _ready
+
+
+def _known_types(table: pa.Table) -> pa.Table:
+    """DuckDB takes neither half floats nor 256-bit decimals."""
+    import pyarrow as pa
+
+    for i, field in enumerate(table.schema):
+        if pa.types.is_float16(field.type):
+            table = table.set_column(i, field.name, table.column(i).cast(pa.float32()))
+        elif pa.types.is_decimal256(field.type):
+            table = table.set_column(i, field.name, table.column(i).cast(pa.string()).cast(pa.float64()))
+    return table
 
 
 def run(request: Request, tables: dict[str, pa.Table], reply_fd: int) -> None:
@@ -100,7 +112,7 @@ def _evidence(request: Request, connection: duckdb.DuckDBPyConnection, tables: d
 
     for box, table in tables.items():
         rows = pa.array(np.arange(table.num_rows, dtype=np.int64))
-        connection.register(sqlrows.numbered(box), table.append_column(sqlrows.ROW, rows))
+        connection.register(sqlrows.numbered(box), _known_types(table).append_column(sqlrows.ROW, rows))
     found: dict[str, set[int]] = {}
     said: list[str] = []
     for probe in request.probes:
