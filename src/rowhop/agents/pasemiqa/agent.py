@@ -79,6 +79,11 @@ class Pasemiqa:
                 settings, rounds=min(settings.rounds, 2), shown=min(settings.shown, 5), text_length=160
             )
 
+    def prompt(self, question: Question) -> tuple[Message, ...]:
+        """What would be sent first; nothing is sent."""
+        board = Board(self.planner.graph, question.text, self.settings.nodes, self.settings.text_length)
+        return tuple(self.messages(question, self.planner.plan(question), board))
+
     def answer(self, question: Question, trace: Trace) -> Answer:
         trace.method, trace.model = "pasemiqa", self.model.name if self.model else ""
         plan = self.planner.plan(question, trace)
