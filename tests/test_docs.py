@@ -48,6 +48,10 @@ def test_every_prompt_file_is_used_and_every_used_prompt_exists() -> None:
     code = "\n".join(p.read_text(encoding="utf-8") for p in SOURCE.rglob("*.py"))
     for file in SOURCE.rglob("prompts/*.txt"):
         assert f'"{file.stem}"' in code, f"{file.relative_to(ROOT)} is used nowhere"
+    for agent in (SOURCE / "agents").iterdir():
+        for module in agent.glob("*.py"):
+            for name in re.findall(r'prompts\.text\(\w+, "(\w+)"\)', module.read_text(encoding="utf-8")):
+                assert (agent / "prompts" / f"{name}.txt").exists(), f"{module.name} asks for the prompt {name}"
 
 
 @pytest.mark.parametrize(("page", "code"), blocks("python", "run"))
