@@ -89,3 +89,15 @@ def test_the_pages_name_only_files_that_exist() -> None:
             continue
         for name in re.findall(r"`((?:src|tests|docs|examples)/[\w./-]+)`", page.read_text(encoding="utf-8")):
             assert (ROOT / name).exists(), f"{page.name} names {name}"
+
+
+def test_the_sample_settings_are_settings() -> None:
+    import tomllib
+
+    from rowhop.config import Settings
+
+    samples = [m.group(3) for page in PAGES for m in FENCE.finditer(page.read_text(encoding="utf-8")) if m[1] == "toml"]
+    assert samples
+    for sample in samples:
+        if "[sources]" in sample:
+            assert Settings(layers=[tomllib.loads(sample)]).sources  # type: ignore[call-arg]
