@@ -79,7 +79,7 @@ class Memory:
         """The first `k` entries in the file's order, those of the same kind of source first. The same for every
         question, so that a model's prefix cache holds them."""
         found = self.entries(language)
-        return [e for e in found if e.kind == kind][:k] or found[:k]
+        return ([e for e in found if e.kind == kind] or found)[:k]
 
     def recall(self, question: str, k: int, language: Language) -> list[Entry]:
         """The `k` entries nearest to a question, across all kinds and data sets, nearest last; none twice alike."""

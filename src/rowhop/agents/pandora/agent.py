@@ -14,7 +14,7 @@ from typing import Literal
 
 from rowhop.agents.pandora import result
 from rowhop.agents.pandora.attempt import Attempt, Workbench
-from rowhop.agents.pandora.grammar import python_grammar
+from rowhop.agents.pandora.grammar import SQL, python_grammar
 from rowhop.agents.pandora.prompt import Prompt
 from rowhop.agents.pandora.reply import read
 from rowhop.errors import BudgetSpent, ReplyError
@@ -34,8 +34,8 @@ REPAIRING, TRIES = 0.8, 3  # temperature and samples of a repair by a model on t
 
 @dataclass(frozen=True)
 class PandoraSettings:
-    """`demonstrations` None means what measured best: a fixed block for a model on this machine, 10 recalled ones
-    for an endpoint. `repairs` is the paper's L; 0 switches execution guidance off."""
+    """`demonstrations` None means what measured best: a fixed block or none for a model on this machine, 10
+    recalled ones for an endpoint. `repairs` is the paper's L; 0 switches execution guidance off."""
 
     language: Choice = "auto"
     repairs: int = 3
@@ -165,8 +165,9 @@ class _Run:
         self.attempts: list[Attempt] = []
         self.seen: dict[str, Attempt] = {}
         self.agreement: float | None = None
-        constrained = agent.model.constrains and agent.language == "python"
-        self.grammar = python_grammar(bench.boxes) if constrained else ""
+        self.grammar = ""
+        if agent.model.constrains:
+            self.grammar = python_grammar(bench.boxes) if agent.language == "python" else SQL
         self.failure = "The model gave no program."
 
     def solve(self) -> Attempt | None:

@@ -13,12 +13,17 @@ from rowhop.box import BoxSet
 # More names than this make the grammar slow to follow.
 MOST = 150
 
-_PYTHON = r"""root ::= "```python\n# " [^\n`]{1,200} "\n" line{1,12} "```"
+_PYTHON = r"""root ::= "```python\n# " [^\n`]{1,140} "\n" line{1,12} "```"
 line ::= item+ "\n"
 item ::= [^"'`\n\[] | text | values | "[" inside
 inside ::= [^"'`\n\[] | field | "[" inside
 text ::= "\"" [^"\n`]* "\"" | "'" [^'\n`]* "'"
 values ::= ("isin([" | "= [" | "in [") text ("," " "? text)* "]"
+"""
+
+
+# One thought, one statement, nothing around them. Names are checked by the guard, which can say what is near.
+SQL = r"""root ::= "```sql\n-- " [^\n`]{1,140} "\n" ("SELECT" | "WITH") [^`;]+ "```"
 """
 
 

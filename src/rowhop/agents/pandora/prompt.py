@@ -22,7 +22,10 @@ PACKAGE = "rowhop.agents.pandora"
 # Tokens of BOXes in a prompt where the user says nothing: reading costs an embedded model a second per 70.
 TOKENS_COMPACT, TOKENS_LARGE = 900, 6_000
 CHARACTERS_PER_TOKEN = 3.2
-FIXED, RECALLED = 10, 10  # demonstrations
+# Demonstrations. A small model writes SQL better from the schema alone: with a fixed block it copied the block's joins
+# (docs/benchmarks.md); for pandas a block helps.
+FIXED = {"python": 10, "sql": 0, "sparql": 0}
+RECALLED = 10
 _DIALECTS = {"duckdb": "DuckDB", "sqlite": "SQLite", "postgres": "PostgreSQL", "mysql": "MySQL"}
 
 
@@ -87,7 +90,7 @@ class Prompt(NamedTuple):
         k = self.settings.demonstrations
         if self.compact:
             kind = "database" if self.source.kind == "database" or len(self.source.boxes().boxes) > 1 else "table"
-            return self.memory.fixed(FIXED if k is None else k, self.language, kind)  # type: ignore[arg-type]
+            return self.memory.fixed(FIXED[self.language] if k is None else k, self.language, kind)  # type: ignore[arg-type]
         return self.memory.recall(question.text, RECALLED if k is None else k, self.language)
 
     def repair(
