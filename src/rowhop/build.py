@@ -104,17 +104,23 @@ def _is_graph(place: Any, settings: Settings) -> bool:
         return True
     path = Path(place)
     if path.is_dir():
-        return {"nodes", "edges"} <= {f.name.partition(".")[0] for f in path.iterdir()}
-    # A file of plain triples looks like any table; asking it by a method for graphs says what it is.
+        names = {f.name for f in path.iterdir()}
+        return {"nodes", "edges"} <= {name.partition(".")[0] for name in names} or "data.noun" in names
     suffix = Path(text.removesuffix(".gz")).suffix
-    return suffix in GRAPH_FILES or (suffix in _TRIPLES and settings.ask.method in ("ppoga", "pasemiqa"))
+    if suffix in GRAPH_FILES or suffix == ".obo":
+        return True
+    # A file of plain triples looks like any table, and the Gene Ontology's SQLite like any database; asking them by a
+    # method for graphs says what they are.
+    files = {"ppoga": _TRIPLES, "pasemiqa": (*_TRIPLES, ".sqlite", ".db")}
+    return suffix in files.get(settings.ask.method, ())
 
 
 def _graph(places: Sequence[Any], settings: Settings) -> Graph:
     first = str(places[0])
     if is_open(places[0]) and len(places) == 1:
         return places[0]  # type: ignore[no-any-return]
-    if Path(first).is_dir() and len(places) == 1:
+    text = Path(first).is_dir() or first.lower().endswith(".obo") or settings.ask.method == "pasemiqa"
+    if text and len(places) == 1:
         from rowhop.graph.textgraph import open_textgraph
 
         return open_textgraph(first, settings.cache_folder, embedder(settings))

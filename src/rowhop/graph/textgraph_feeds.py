@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+_RDF = (".ttl", ".nt", ".nq", ".trig", ".rdf", ".owl", ".jsonld")
+
+
 def feed_of(path: Path) -> Feed:
     """The feed for what a path holds. Raises SourceError, in words, when it is no text graph."""
     if path.is_dir():
@@ -41,6 +44,10 @@ def feed_of(path: Path) -> Feed:
     if path.suffix.lower() in (".sqlite", ".db") and path.is_file() and _has_table(path, "go_term"):
         genes = path.with_name("org.Hs.eg.sqlite")
         return GoFeed(str(path), path, genes if genes.is_file() else None)
+    if Path(path.name.lower().removesuffix(".gz")).suffix in _RDF and path.is_file():
+        from rowhop.graph.textgraph_rdf import RdfFeed
+
+        return RdfFeed(str(path), path)
     if path.suffix.lower() in (".txt", ".tsv", ".csv", ".parquet") and path.is_file():
         return TripleFileFeed(str(path), path)
     raise SourceError(f"{path} is not a text graph: a folder with nodes.* and edges.*, an .obo file or GO.sqlite is.")
