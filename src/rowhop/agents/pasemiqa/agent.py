@@ -23,30 +23,33 @@ from rowhop.types import Answer, Evidence, Question, Status, Table, TextEvidence
 _PACKAGE = "rowhop.agents.pasemiqa"
 _QUOTE = 300  # characters of a node's text that stand as evidence
 _EVIDENCE = 5  # answers that carry evidence
+_LIKELY = 0.5  # see `PasemiqaSettings.likely`; for an embedded model
 
 # An embedded model chooses among numbers; a sentence of thought would cost it seconds and has not helped.
 _GRAMMAR = """
 root ::= "Action: " action
 action ::= "Finish[" number ("; " number)? "]" | "Search[" number "]" | "Query[" words "]"
-number ::= [1-9] [0-9]?
+number ::= $numbers
 words ::= [a-zA-Z0-9 ,'-]{3,60}
 """
 _GRAMMAR_LAST = """
 root ::= "Action: Finish[" number ("; " number)? "]"
-number ::= [1-9] [0-9]?
+number ::= $numbers
 """
 
 
 @dataclass(frozen=True)
 class PasemiqaSettings:
     """`rounds` is the paper's T, `nodes` its K. `compact`: short prompts and replies by grammar (embedded models);
-    None means: as the model can. `shown` candidates of the plan enter the prompt."""
+    None means: as the model can. `shown` candidates of the plan enter the prompt; with a ranker only those that are
+    at least `likely` times as likely as the first (a small model is led astray by what is merely similar)."""
 
     rounds: int = 5
     nodes: int = 10
     shown: int = 10
     text_length: int = 300
     compact: bool | None = None
+    likely: float = 0.0
 
 
 @dataclass
@@ -99,7 +102,7 @@ class Pasemiqa:
 
     def messages(self, question: Question, plan: Plan, board: Board) -> list[Message]:
         """The first prompt. Filling it numbers the plan's candidates on the board."""
-        shown = board.show(c.position for c in plan.candidates[: self.settings.shown])
+        shown = board.show(c.position for c in self._shown(plan))
         candidates = "\n".join(shown) or "none"
         if self.compact:
             system = prompts.text(_PACKAGE, "system_short")
@@ -118,6 +121,12 @@ class Pasemiqa:
             )
         return [Message("system", system), Message("user", user)]
 
+    def _shown(self, plan: Plan) -> list[Candidate]:
+        some = plan.candidates[: self.settings.shown]
+        if self.planner.ranker is None or not some:
+            return list(some)
+        return [c for c in some if c.score >= self.settings.likely * some[0].score]
+
     def _rounds(self, model: ChatModel, question: Question, run: _Run, trace: Trace) -> None:
         messages = self.messages(question, run.plan, run.board)
         for number in range(1, self.settings.rounds + 1):
@@ -132,10 +141,12 @@ class Pasemiqa:
             text = prompts.fill(prompts.text(_PACKAGE, "observation"), observation=observation, left=told)
             messages += [Message("assistant", reply), Message("user", text)]
 
-    def _options(self, last: bool) -> Options:
-        if self.compact:
-            return Options(max_tokens=40, grammar=(_GRAMMAR_LAST if last else _GRAMMAR).strip())
-        return Options(max_tokens=400, stop=("Observation:",))
+    def _options(self, last: bool, seen: int) -> Options:
+        if not self.compact:
+            return Options(max_tokens=400, stop=("Observation:",))
+        numbers = " | ".join(f'"{n}"' for n in range(1, min(seen, 99) + 1)) or '"unknown"'
+        grammar = prompts.fill(_GRAMMAR_LAST if last else _GRAMMAR, numbers=numbers)
+        return Options(max_tokens=40, grammar=grammar.strip())
 
     def _act(self, reply: str, run: _Run, trace: Trace) -> tuple[str, bool]:
         """Carry out every action of a reply in order; (what was observed, whether the run ends)."""
