@@ -60,9 +60,16 @@ def test_python_blocks_run(page: str, code: str, monkeypatch: pytest.MonkeyPatch
     exec(compile(code, page, "exec"), {"__name__": "docs"})
 
 
-@pytest.mark.parametrize(("page", "text"), blocks("console", "run"))
+# What the embedded model really said to the questions in blocks marked "replayed".
+REPLIES = ROOT / "tests" / "fixtures" / "readme.jsonl"
+CONSOLE = [(*block, []) for block in blocks("console", "run")] + [
+    (*block, ["--model", f"replay:{REPLIES}"]) for block in blocks("console", "replayed")
+]
+
+
+@pytest.mark.parametrize(("page", "text", "more"), CONSOLE)
 def test_console_blocks_print_what_they_say(
-    page: str, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: str, text: str, more: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each `$ rowhop …` line is run, and each line below it must be printed, in this order; … skips some."""
     from rowhop.cli import run
@@ -70,7 +77,7 @@ def test_console_blocks_print_what_they_say(
     monkeypatch.chdir(ROOT)
     for part in text.split("$ rowhop ")[1:]:
         command, _, expected = part.partition("\n")
-        assert run(shlex.split(command)) == 0
+        assert run([*shlex.split(command), *more]) == 0
         printed = capsys.readouterr().out
         lines = iter([" ".join(line.split()) for line in printed.splitlines()])
         for line in filter(None, (" ".join(raw.split()) for raw in expected.splitlines())):
