@@ -132,7 +132,11 @@ class Pasemiqa:
         for number in range(1, self.settings.rounds + 1):
             left = self.settings.rounds - number
             reply = ask(
-                model, "system_short" if self.compact else "system", messages, self._options(left == 0), trace
+                model,
+                "system_short" if self.compact else "system",
+                messages,
+                self._options(left == 0, len(run.board.seen)),
+                trace,
             ).text
             observation, ended = self._act(reply, run, trace)
             if ended:
