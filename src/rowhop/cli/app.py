@@ -189,6 +189,7 @@ def train_paths(
     measure: Annotated[
         str, typer.Option("--measure", metavar="NAME", help="A part on which the plan alone is then tested.")
     ] = "",
+    hops: Annotated[int, typer.Option("--hops", min=1, max=4, metavar="N", help="Longest path.")] = 2,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="FOLDER", help="Where it is kept; else in the cache.", show_default=False),
@@ -198,7 +199,7 @@ def train_paths(
     from rowhop.cli import training
     from rowhop.cli.options import settings
 
-    return training.train_paths(benchmark, data, split, measure, out, settings())
+    return training.train_paths(benchmark, data, split, measure, hops, out, settings())
 
 
 @app.command("eval")

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from rowhop.models import Embedder
 
 
-def train_paths(benchmark: str, data: Path, split: str, measure: str, out: Path | None, settings: Settings) -> int:
+def train_paths(
+    benchmark: str, data: Path, split: str, measure: str, hops: int, out: Path | None, settings: Settings
+) -> int:
     """Train on one part of a benchmark (or the user's own questions); with `measure`, test the plan on another."""
     from rowhop import build
     from rowhop.eval.benchmarks import load
     from rowhop.graph.textgraph import open_textgraph
-    from rowhop.learn.paths_rank import Solved, train_planning
+    from rowhop.learn.paths_rank import RankTraining, Solved, train_planning
 
     items = load(benchmark, data, split)
     sources = {item.sources for item in items}
@@ -30,14 +32,14 @@ def train_paths(benchmark: str, data: Path, split: str, measure: str, out: Path 
     embedder = build.embedder(settings)
     graph = open_textgraph(next(iter(sources))[0], settings.cache_folder, embedder, _tell)
     solved = [Solved(i.question.text, tuple(map(str, i.gold.values)), i.question.topics) for i in items]
-    planning = train_planning(graph, embedder, solved, progress=_tell)
+    planning = train_planning(graph, embedder, solved, RankTraining(longest=hops), progress=_tell)
     folder = out or build.trained_paths(settings, graph)
     planning.save(folder)
     for label, fit in (("paths", planning.paths), ("answer types", planning.types)):
         if fit is not None:
             first, last = fit.losses[0], fit.losses[-1]
             screen.say(f"{label}: {fit.examples} examples, loss {first:.3f} at first, {last:.3f} at the end.")
-    ranked = "with a ranker" if planning.ranker is not None else "without a ranker (too few questions)"
+    ranked = "with a ranker" if planning.ranker is not None else "without a ranker"
     screen.say(f"Learnt from {planning.questions} questions in {planning.seconds:.0f} s, {ranked}, kept in {folder}.")
     if measure:
         _measure(graph, embedder, folder, load(benchmark, data, measure))
@@ -50,7 +52,8 @@ def _measure(graph: TextGraph, embedder: Embedder, folder: Path, items: Sequence
     from rowhop.eval import metrics
 
     planner = Planner.of(graph, embedder, folder)
-    sums = {"Hit@1": 0.0, "Hit@5": 0.0, "Recall@20": 0.0, "MRR": 0.0}
+    names = ("Hit@1", "Hit@5", "Recall@20", "MRR")
+    sums: dict[str, list[float]] = {}
     for item in items:
         ranking = [c.record.id for c in planner.plan(item.question).candidates]
         gold = item.gold.values
@@ -60,12 +63,15 @@ def _measure(graph: TextGraph, embedder: Embedder, folder: Path, items: Sequence
             metrics.recall_at(ranking, gold, 20),
             metrics.reciprocal_rank(ranking, gold),
         )
-        for name, score in zip(sums, scores, strict=True):
-            sums[name] += score.value
+        total = sums.setdefault(item.level, [0.0] * (len(names) + 1))
+        for i, value in enumerate([*(score.value for score in scores), 1.0]):
+            total[i] += value
     if not items:
         raise SourceError("There are no questions to measure on.")
-    told = ", ".join(f"{name} {total / len(items):.3f}" for name, total in sums.items())
-    screen.say(f"The plan alone on {len(items)} questions: {told}.")
+    for level, total in sums.items():
+        n = total[-1]
+        told = ", ".join(f"{name} {value / n:.3f}" for name, value in zip(names, total, strict=False))
+        screen.say(f"The plan alone{f', {level}' if level else ''}, on {n:.0f} questions: {told}.")
 
 
 _told: dict[str, int] = {}

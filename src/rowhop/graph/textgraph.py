@@ -177,6 +177,12 @@ class TextGraph:
         self.store.close()
 
     @cached_property
+    def has_text(self) -> bool:
+        """Whether any node carries text; of a graph of bare names only names and paths can be asked."""
+        nodes = self.store.meta["nodes"]
+        return int(nodes["odd"].get("without text", 0)) < int(nodes["count"])
+
+    @cached_property
     def degree(self) -> np.ndarray:
         """Edges of each node in both directions."""
         total: np.ndarray = np.diff(self.store.out.ptr) + np.diff(self.store.into.ptr)

@@ -35,10 +35,10 @@ class Solved:
 
 @dataclass(frozen=True)
 class Planning:
-    """All that was trained; `ranker` None where there was too little to train it on."""
+    """All that was trained; `ranker` None where there was too little to train it on, or no text."""
 
     paths: Fit | None
-    types: Fit
+    types: Fit | None
     ranker: TrainedRanker | None
     questions: int
     seconds: float
@@ -47,7 +47,8 @@ class Planning:
         folder.mkdir(parents=True, exist_ok=True)
         if self.paths is not None:
             self.paths.model.save(folder / PATHS)
-        self.types.model.save(folder / TYPES)
+        if self.types is not None:
+            self.types.model.save(folder / TYPES)
         if self.ranker is not None:
             self.ranker.save(folder / RANKER)
 
@@ -70,6 +71,7 @@ class RankTraining:
 
 
 _LIGHT = Training(hidden=32, rounds=18, batch=64)
+_THOROUGH = Training(rounds=40)
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,8 @@ def train_planning(
     cases = _cases(graph, solved, how.mode)
     if not cases:
         raise SourceError("There is nothing to train on: no question has gold nodes that the graph holds.")
+    if not graph.has_text:
+        return _paths_only(graph, embedder, cases, how, progress, begun)
     lessons = [_lessons(graph, [c], how.longest) for c in cases]
     if progress:
         progress("tracing", len(cases), len(cases))
@@ -111,6 +115,20 @@ def train_planning(
                 progress("ranking", number + 1, how.folds)
         ranker = _fit(Features(graph, embedder, types.model), pools, cases, how)
     return Planning(paths, types, ranker, len(cases), time.monotonic() - begun)
+
+
+def _paths_only(
+    graph: TextGraph,
+    embedder: Embedder,
+    cases: Sequence[_Case],
+    how: RankTraining,
+    progress: Progress | None,
+    begun: float,
+) -> Planning:
+    """A graph of bare names: nothing but paths can tell its nodes apart."""
+    lessons = [Lesson(c.question, s, c.gold) for c in cases for s in c.starts]
+    examples = examples_from(graph, lessons, how.longest, progress)
+    return Planning(train(examples, embedder, _THOROUGH, progress), None, None, len(cases), time.monotonic() - begun)
 
 
 def _cases(graph: TextGraph, solved: Sequence[Solved], mode: Mode) -> list[_Case]:

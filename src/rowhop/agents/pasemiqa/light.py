@@ -64,6 +64,11 @@ class LightModel:
     def name(self) -> str:
         return f"light path model over {self.embedder}"
 
+    @property
+    def longest(self) -> int:
+        """Hops of the longest path it has learnt."""
+        return len(self.weights["length"]) - 2
+
     def hidden(self, x: np.ndarray) -> np.ndarray:
         """The question's share of the hidden layer; computed once per question."""
         part: np.ndarray = x @ self.weights["w"] + self.weights["bias"]

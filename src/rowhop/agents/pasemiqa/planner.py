@@ -22,7 +22,6 @@ from rowhop.trace import GraphRead, Trace
 from rowhop.types import Question
 
 PATHS, TYPES, RANKER = "paths.npz", "types.npz", "ranker.npz"  # what training leaves in its folder
-TRAINED_LONGEST = 2  # hops, with a ranker: it was trained on paths of that length
 _COMPARED = 2_000  # ends of a path whose text is compared with the question
 
 
@@ -85,10 +84,11 @@ class Planner:
                 f"The paths in {trained} were trained with the embedder {paths.embedder}, not {embedder.name}; "
                 "train them again, or name that embedder."
             )
-        if not (trained / RANKER).is_file():
-            return cls(graph, Trained(paths, embedder), None, settings)
-        ranker = ranking.load(trained / RANKER, graph, embedder, LightModel.load(trained / TYPES))
-        settings = replace(settings, longest=min(settings.longest, TRAINED_LONGEST))
+        # No longer than the longest path it has learnt.
+        settings = replace(settings, longest=min(settings.longest, paths.longest))
+        ranker = None
+        if (trained / RANKER).is_file():
+            ranker = ranking.load(trained / RANKER, graph, embedder, LightModel.load(trained / TYPES))
         return cls(graph, Trained(paths, embedder), ranker, settings)
 
     @property
