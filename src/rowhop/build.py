@@ -15,7 +15,8 @@ from rowhop.errors import ConfigError, OperatorError
 from rowhop.graph import Graph
 from rowhop.models import ChatModel, Completion, Embedder, Listen, Message, Options
 from rowhop.sources import Reading, Source
-from rowhop.trace import Budget
+from rowhop.trace import Budget, Trace
+from rowhop.types import Answer, Question
 
 if TYPE_CHECKING:
     from rowhop.agents import Agent
@@ -125,7 +126,11 @@ def _graph(places: Sequence[Any], settings: Settings) -> Graph:
 
         return open_textgraph(first, settings.cache_folder, embedder(settings))
     if "://" in first:
-        raise ConfigError("SPARQL endpoints are not there yet; ask a file of triples.")
+        if len(places) > 1:
+            raise ConfigError("A SPARQL endpoint is asked alone; name one address.")
+        from rowhop.graph.sparql import open_endpoint
+
+        return open_endpoint(first)
     from rowhop.graph.rdf import open_files
 
     return open_files([Path(p) for p in places], settings.cache_folder)
@@ -276,9 +281,11 @@ def agent(name: str, model: ChatModel, over: Knowledge, settings: Settings, note
 def _pandora(model: ChatModel, over: Knowledge, settings: Settings, notes: str) -> Agent:
     from rowhop.agents.pandora.agent import Pandora, PandoraSettings
 
-    if not is_source(over):
-        raise ConfigError(f"The method pandora does not read {over.name} yet.")
     by = embedder(settings)
+    if is_graph(over):
+        return OverBoxes(lambda question: _pandora(model, _boxes(over, question, by), settings, notes))
+    if not is_source(over):
+        raise ConfigError(f"The method pandora does not read {over.name}.")
     how = settings.ask
     chosen = PandoraSettings(
         language=how.language,
@@ -295,12 +302,32 @@ def _pandora(model: ChatModel, over: Knowledge, settings: Settings, notes: str) 
     return Pandora(model, over, memory(settings, by), by, chosen)
 
 
+@dataclass(frozen=True)
+class OverBoxes:
+    """A graph has other BOXes for each question, so that each question has an agent of its own."""
+
+    agent_for: Callable[[Question], Agent]
+
+    def answer(self, question: Question, trace: Trace) -> Answer:
+        return self.agent_for(question).answer(question, trace)
+
+
+def _boxes(graph: Graph, question: Question, by: Embedder) -> Source:
+    from rowhop.graph.boxes import KnowledgeBoxes
+
+    source = KnowledgeBoxes(graph, by)
+    source.boxes_for(question)
+    return source
+
+
 def _ppoga(model: ChatModel, over: Knowledge, settings: Settings, notes: str) -> Agent:
     from rowhop.agents.ppoga.agent import Ppoga
+    from rowhop.agents.ppoga.lessons import Lessons
 
     if not is_graph(over):
         raise ConfigError(f"The method ppoga reads graphs; {over.name} is none.")
-    return Ppoga(model, over, embedder(settings))
+    by = embedder(settings)
+    return Ppoga(model, over, by, Lessons(memory(settings, by).entries("sparql"), by))
 
 
 def _pasemiqa(model: ChatModel, over: Knowledge, settings: Settings, notes: str) -> Agent:
@@ -322,7 +349,7 @@ def trained_paths(settings: Settings, over: Knowledge) -> Path:
 
 
 # One place per method: what it reads, and how it is put together.
-_READS = {"pandora": ("table", "database"), "ppoga": ("graph", "text graph"), "pasemiqa": ("text graph",)}
+_READS = {"pandora": ("table", "database", "graph"), "ppoga": ("graph", "text graph"), "pasemiqa": ("text graph",)}
 _AGENTS: dict[str, Callable[[ChatModel, Knowledge, Settings, str], Agent]] = {
     "pandora": _pandora,
     "ppoga": _ppoga,

@@ -23,6 +23,9 @@ _LOW = re.compile(
     r"\b(fewer|less|fewest|least|earlier|earliest|first|older|oldest|lower|smaller|shorter)\b", re.IGNORECASE
 )
 
+# Only these compare by how many there are; "the last" or "the largest" needs a date or a size.
+_COUNTED = re.compile(r"\b(most|fewest|least|more|fewer)\b", re.IGNORECASE)
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -51,7 +54,8 @@ def _extreme(
     if len(own) == len(some):
         return _picked(own, high, "its own value", len(found))
     ranked = explorer.rank_leaps(explorer.leaps(some), (memory.strategic.question,))
-    leaps = [leap for leap, _ in ranked[:SHOWN]]
+    counts = bool(_COUNTED.search(memory.strategic.question))
+    leaps = [leap for leap, _ in ranked if counts or _has_values(explorer, leap, some)][:SHOWN]
     if not leaps:
         return None
     lines = [_by(explorer, leap, some) for leap in leaps]
@@ -78,8 +82,12 @@ def compared(explorer: Explorer, memory: Memory, topics: Sequence[Node], leaps: 
 
 def _by(explorer: Explorer, leap: Leap, some: Sequence[Node]) -> str:
     said = explorer.lexicon.phrase(leap, "each")
+    return said if _has_values(explorer, leap, some) else f"number of {said}"
+
+
+def _has_values(explorer: Explorer, leap: Leap, some: Sequence[Node]) -> bool:
     ends = explorer.ends(some[:5], leap)
-    return said if ends and all(number(n.name) is not None for n in ends) else f"number of {said}"
+    return bool(ends) and all(number(n.name) is not None for n in ends)
 
 
 def _value(explorer: Explorer, node: Node, leap: Leap, high: bool) -> float | None:
