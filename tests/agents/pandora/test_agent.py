@@ -155,3 +155,10 @@ def test_a_count_over_no_row_is_doubted_and_kept_when_nothing_better_comes(examp
     assert _ask(examples, [none, COUNT]).values == (10,)
     answer = _ask(examples, [none, none, WRONG, none])
     assert (answer.status, answer.values) == ("answered", (0,))
+
+
+def test_a_model_may_say_that_the_tables_cannot_tell(examples: Path) -> None:
+    none = "```python\n# There is no such field.\nanswer = None\n```"
+    answer = _ask(examples, [none], PandoraSettings(repairs=0))
+    assert (answer.status, answer.values) == ("unknown", ())
+    assert "There is no such field." in answer.because
