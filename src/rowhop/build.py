@@ -62,7 +62,9 @@ def opened(specs: object, settings: Settings) -> Knowledge:
         return _graph(places, settings)
     if any(graphs):
         raise ConfigError("A graph and tables cannot be asked together; ask them one after the other.")
-    return _source([(place, named.get(one), one) for place, one in zip(places, listed, strict=True)], settings)
+    # A frame cannot be looked up by itself.
+    stated = [named.get(one) if isinstance(one, str) else None for one in listed]
+    return _source(list(zip(places, stated, listed, strict=True)), settings)
 
 
 def is_source(over: object) -> TypeGuard[Source]:
