@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rowhop.agents.pasemiqa.generator import Start, Trained, Untrained, decode, masked, ranked, spread, walks
+from rowhop.agents.pasemiqa.generator import Start, Trained, Untrained, decode, masked, place, ranked, spread, walks
 from rowhop.agents.pasemiqa.light import LightModel
 from rowhop.errors import SourceError
 from rowhop.graph.textgraph import TextGraph, open_textgraph
@@ -67,6 +67,12 @@ def test_masking_hides_the_planned_node_only() -> None:
     assert masked("who directed Film 3 in 1990", Start(0, "film", 13, 19)) == "who directed film in 1990"
     assert masked("who directed Film 3", Start(0, "", 13, 19)) == "who directed …"
     assert masked("who directed it", Start(0, "film")) == "who directed it"
+
+
+def test_a_name_is_placed_as_whole_words() -> None:
+    assert place("films with It in it", "It") == (11, 13)
+    assert place("unhappy", "happy") == (2, 7)
+    assert place("nothing", "x") == place("", "x") == place("abc", "") == (0, 0)
 
 
 def test_targets_agree_best_with_the_gold_nodes(films: TextGraph) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rowhop.agents.pasemiqa.generator import Start, Trained, Walked, decode
+from rowhop.agents.pasemiqa.generator import Start, Trained, Walked, decode, place
 from rowhop.agents.pasemiqa.planner import PATHS, RANKER, TYPES
 from rowhop.agents.pasemiqa.ranker import FEATURES, Features, Pool, TrainedRanker
 from rowhop.errors import SourceError
@@ -139,8 +139,7 @@ def _cases(graph: TextGraph, solved: Sequence[Solved], mode: Mode) -> list[_Case
         if not gold:
             continue
         given = graph.store.positions(one.topics)
-        spots = [(p, one.question.find(t), len(t)) for t, p in given.items()]
-        starts = [Start(p, kinds[kind[p]], max(at, 0), at + size if at >= 0 else 0) for p, at, size in spots]
+        starts = [Start(p, kinds[kind[p]], *place(one.question, t)) for t, p in given.items()]
         if not starts:
             found = {m.position: m for m in reversed(match(graph, one.question, mode, 1)) if m.how != "text"}
             starts = [Start(m.position, kinds[kind[m.position]], m.start, m.end, m.score) for m in found.values()]

@@ -6,6 +6,7 @@ the embedder or a language model without training, or nothing at all.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -49,6 +50,15 @@ def masked(question: str, spot: Start) -> str:
     if spot.end <= spot.start:
         return question
     return f"{question[: spot.start]}{spot.kind or '…'}{question[spot.end :]}"
+
+
+def place(question: str, name: str) -> tuple[int, int]:
+    """Where a name stands in a question, as whole words if it can be ("It" is not in "with"); else 0, 0."""
+    whole = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", question)
+    if whole:
+        return whole.span()
+    at = question.find(name)
+    return (at, at + len(name)) if at >= 0 and name else (0, 0)
 
 
 class Scorer(Protocol):

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from rowhop.agents.pasemiqa import ranker as ranking
-from rowhop.agents.pasemiqa.generator import LONGEST, Scorer, Start, Trained, Untrained, Walked, decode, ranked
+from rowhop.agents.pasemiqa.generator import LONGEST, Scorer, Start, Trained, Untrained, Walked, decode, place, ranked
 from rowhop.agents.pasemiqa.light import LightModel
 from rowhop.agents.pasemiqa.ranker import Ranker
 from rowhop.errors import SourceError
@@ -120,8 +120,7 @@ class Planner:
                 given[topic] = self.graph.store.positions([found[0].node.id])[found[0].node.id]
         mentions = []
         for topic, position in given.items():
-            at = question.text.find(topic)
-            mentions.append(Mention(position, 1.0, "name", max(at, 0), at + len(topic) if at >= 0 else 0))
+            mentions.append(Mention(position, 1.0, "name", *place(question.text, topic)))
         known = set(given.values())
         rest = [] if given else match(self.graph, question.text, self.settings.mode, self.settings.planned)
         for mention in rest:
