@@ -61,6 +61,6 @@ clean:
 
 # The tests load a real, small model and the embedder (120 MB together); a user's `make demo` fetches the default ones.
 .venv/.weights: | .venv/.installed
-	$(BIN)/rowhop model get smollm2
-	$(BIN)/rowhop model get minilm
-	@touch $@
+	@for name in smollm2 minilm; do \
+	    $(BIN)/rowhop model get $$name || { echo "$$name is missing: tests that need it are skipped."; exit 0; }; \
+	done; touch $@
