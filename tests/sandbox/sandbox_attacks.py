@@ -135,7 +135,7 @@ ATTACKS = (
     Attack("a growing list", "x = []\nwhile True: x.append(bytes(1 << 20))", "memory"),
     Attack("a square join", "d = pd.DataFrame({'k': [1] * 20000}); answer = len(d.merge(d, on='k'))", "memory"),
     Attack("threads without end", "import threading, time\nn = 0\ntry:\n    while n < 3000:\n"
-           "        threading.Thread(target=time.sleep, args=(0.2,), daemon=True).start(); n += 1\n"
+           "        threading.Thread(target=time.sleep, args=(60,), daemon=True).start(); n += 1\n"
            "except (RuntimeError, MemoryError): pass\nanswer = 'denied' if n < 200 else n"),
     Attack("deep recursion", "import sys; sys.setrecursionlimit(10**6)\ndef f(): return f()\nf()", "broken"),
     Attack("a crash", "import ctypes; ctypes.string_at(0)", "crash"),
