@@ -26,6 +26,7 @@ from rowhop.models.threads import free_cores
 
 SLOTS = 8  # prompts whose state is kept, and replies at once: five samples beside a few stable prefixes
 BATCH = 256  # prompt tokens between two chances to stop
+SPINS = "2000"  # turns at a barrier, some tens of microseconds
 HEARTBEAT = 0.25  # seconds between two looks at the caller's time limit
 PATIENCE = 20.0  # seconds that the end of the process waits for a model to stop
 
@@ -54,6 +55,7 @@ class Engine:
         self._ready = threading.Event()
         self._failure = ""
         self._current: _Job | None = None
+        self._closed = False
         self._thread = threading.Thread(target=self._work, name=f"rowhop-{path.stem}", daemon=True)
         self._thread.start()
 
@@ -86,6 +88,7 @@ class Engine:
 
     def close(self, patience: float) -> None:
         """Stop the reply in progress and free the file."""
+        self._closed = True
         if current := self._current:
             current.stopped = True
         self._jobs.put(None)
@@ -94,12 +97,21 @@ class Engine:
     def _work(self) -> None:
         server = None
         try:
-            server = _start(self._path, self._context, self._threads)
+            threads = self._threads or free_cores()
+            library = None if self._closed else _library()
+            if library is not None and not self._closed:
+                server = _start(library, self._path, self._context, threads)
         except (RuntimeError, ImportError, OSError) as error:
             self._failure = f"The model {self._path} could not be loaded: {error}"
-        self._ready.set()
+        except BaseException:
+            # Ours to mend; whoever waits must not wait for ever.
+            self._failure = f"The model {self._path} could not be loaded."
+            raise
+        finally:
+            self._ready.set()
+        used = False
         while server is not None and (job := self._jobs.get()) is not None:
-            self._current = job
+            self._current, used = job, True
             if not job.stopped:
                 try:
                     server.handle_chat_completions(job.body, job.take)
@@ -107,6 +119,9 @@ class Engine:
                     job.chunks.put({"error": {"message": str(error)}})
             job.chunks.put(None)
         self._current = None
+        if server is not None and not used:
+            # An end that comes before its loop has begun is lost, and freeing it would wait for ever.
+            server.handle_chat_completions({"messages": [{"role": "user", "content": "."}], "max_tokens": 1})
 
 
 def engine_for(path: Path, context: int, threads: int | None) -> Engine:
@@ -129,11 +144,8 @@ def close_all() -> None:
         engine.close(PATIENCE)
 
 
-def _start(path: Path, context: int, threads: int | None) -> Any:
-    threads = threads or free_cores()
-    import xllamacpp
-
-    params = xllamacpp.CommonParams()
+def _start(library: Any, path: Path, context: int, threads: int) -> Any:
+    params = library.CommonParams()
     params.model.path = str(path)
     params.n_ctx = context
     params.n_parallel = SLOTS
@@ -149,7 +161,26 @@ def _start(path: Path, context: int, threads: int | None) -> Any:
     params.api_keys = [secrets.token_urlsafe(32)]
     with _door() as door, _own_signals():
         params.hostnames = [door]
-        return xllamacpp.Server(params)
+        return library.Server(params)
+
+
+def _library() -> Any:
+    """xllamacpp, with threads that wait a little at a barrier and then sleep.
+
+    By default they would turn for milliseconds, which on a busy machine takes the core from the very thread they
+    wait for: a reply with two threads was seen to become twenty times slower. The setting is read once, at loading.
+    """
+    name = "GOMP_SPINCOUNT"
+    if name in os.environ or "OMP_WAIT_POLICY" in os.environ:  # the user knows better
+        import xllamacpp
+
+        return xllamacpp
+    os.environ[name] = SPINS
+    try:
+        import xllamacpp
+    finally:
+        os.environ.pop(name, None)  # not for child processes
+    return xllamacpp
 
 
 @contextlib.contextmanager
