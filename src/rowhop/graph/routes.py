@@ -107,6 +107,7 @@ class Explorer:
             grown: list[tuple[float, tuple[Leap, ...], tuple[Node, ...]]] = []
             for leaps, here in layer:
                 onward = self.leaps(here, LOOKED_AT if level == 1 else FURTHER)
+                onward = tuple(leap for leap in onward if not _circles((*leaps, leap)))
                 self._read(onward)
                 grown += [(self._added((*leaps, leap), wanted), (*leaps, leap), here) for leap in onward]
             grown.sort(key=lambda g: (-g[0], str(g[1])))
@@ -169,6 +170,16 @@ class Explorer:
         """Embed the words of many leaps in one go: much quicker than one after the other."""
         if leaps:
             self._embed([t for leap in leaps for t in (self.lexicon.brief(leap), self.lexicon.full(leap))])
+
+
+def _circles(leaps: Sequence[Leap]) -> bool:
+    """There, back and there again: what this reaches, the first leap reaches already."""
+    return len(leaps) > 2 and leaps[-1] == leaps[-3] and leaps[-2] == back(leaps[-1])
+
+
+def back(leap: Leap) -> Leap:
+    """The same way in the other direction."""
+    return tuple(Hop(h.relation, not h.inverse) for h in reversed(leap))
 
 
 def masked(question: str, names: Sequence[str]) -> str:

@@ -65,26 +65,19 @@ class Lexicon:
         end = self.target(hops)
         return "X " + " ".join(said) + (f": {end}" if end else "")
 
-    def phrase(self, hops: Sequence[Hop], of: str) -> str:
-        """As one would say it: "release year of things whose director is Ann Lee"."""
-        text, i = of, 0
-        while i < len(hops):
-            relation, back = self.forward(hops[i])
-            said = words(relation.name)
-            if back:
-                text = f"{home(relation) or 'things'} whose {said} is {text}"
-            elif i + 1 < len(hops) and self._compound(hops[i], hops[i + 1]):
-                text = f"{words(self.forward(hops[i + 1])[0].name)} in the {said} of {text}"
-                i += 1
-            else:
-                text = f"{said} of {text}"
-            i += 1
+    def phrase(self, leaps: Sequence[Sequence[Hop]], of: str) -> str:
+        """As one would say it: "release year of things whose director is Ann Lee". A leap of two hops goes through a
+        node without a name, and is said in one."""
+        text = of
+        for hops in leaps:
+            ends = [self.forward(h) for h in hops]
+            if len(ends) == 2 and not ends[0][1] and not ends[1][1]:
+                text = f"{words(ends[1][0].name)} in the {words(ends[0][0].name)} of {text}"
+                continue
+            for relation, back in ends:
+                said = words(relation.name)
+                text = f"{home(relation) or 'things'} whose {said} is {text}" if back else f"{said} of {text}"
         return text
-
-    def _compound(self, one: Hop, two: Hop) -> bool:
-        """Two hops that go through a nameless node are said together."""
-        first, second = self.forward(one), self.forward(two)
-        return not first[1] and not second[1] and bool(first[0].range) and first[0].range[:1] == second[0].domain[:1]
 
 
 def _swapped(relation: Relation) -> Relation:

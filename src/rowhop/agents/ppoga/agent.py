@@ -156,7 +156,7 @@ class Ppoga:
             seen = self.executor.act(memory, step, entities, trace)
             if seen is None:
                 break
-            memory.cycle.observation = seen
+            memory.cycle.observation, memory.cycle.think = seen, ""
             trace.note("observe", f"{len(seen.found)} found. {seen.error}".strip())
             verdict = self._verdict(memory, last, tries < self.settings.corrections, trace)
             trace.note("verdict", f"{verdict}. {memory.cycle.think}".strip())

@@ -50,7 +50,7 @@ class Executor:
         ranked = self.explorer.rank_leaps(there, texts)[:PRUNE_ABOVE]
         best = [leap for leap, _ in ranked[:SHOWN]]
         tried = [self.explorer.lexicon.brief(leap) for k, leap in banned if k == key]
-        lines = [self.explorer.lexicon.phrase(leap, "them") for leap in best]
+        lines = [self.explorer.lexicon.phrase([leap], "them") for leap in best]
         names = ", ".join(n.name for n in entities[:3]) + (" and others" if len(entities) > 3 else "")
         said = f"Tried without success: {', '.join(sorted(tried))}." if tried else ""
         chosen: int | None = 0

@@ -110,6 +110,6 @@ def solve(
     if best[0] < 0.5:
         return None
     hops = tuple(h for leap in chosen for h in leap)
-    said = explorer.lexicon.phrase(hops, "X")
+    said = explorer.lexicon.phrase(chosen, "X")
     code = sparql(["?topic"], [hops])
     return Entry(masked(question, [topic.name]), "", said, code, "sparql", "graph", dataset, "gold answer")

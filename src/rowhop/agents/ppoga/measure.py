@@ -81,7 +81,7 @@ def compared(explorer: Explorer, memory: Memory, topics: Sequence[Node], leaps: 
 
 
 def _by(explorer: Explorer, leap: Leap, some: Sequence[Node]) -> str:
-    said = explorer.lexicon.phrase(leap, "each")
+    said = explorer.lexicon.phrase([leap], "each")
     return said if _has_values(explorer, leap, some) else f"number of {said}"
 
 

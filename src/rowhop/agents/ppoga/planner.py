@@ -16,7 +16,7 @@ from rowhop.agents.ppoga.choice import choose, messages, numbered
 from rowhop.agents.ppoga.lessons import Lessons
 from rowhop.agents.ppoga.memory import Memory, Operation, Plan, PlanStep, Prediction, Verdict
 from rowhop.graph import Node
-from rowhop.graph.routes import Explorer, Leap, Route
+from rowhop.graph.routes import Explorer, Route
 from rowhop.models import ChatModel, Options
 from rowhop.models.ask import ask
 from rowhop.trace import Trace
@@ -45,7 +45,7 @@ class PlanSettings:
 
     depth: int | None = None
     shown: int = 8
-    brevity: float = 0.06
+    brevity: float = 0.2
     trust: float = 1.0
     sure: float = 0.55
 
@@ -122,14 +122,14 @@ class Planner:
         return list(islice(seen.values(), 60))
 
     def _single(self, route: Route, start: Node) -> Plan:
-        said = self.explorer.lexicon.phrase(route.hops, start.name)
+        said = self.explorer.lexicon.phrase(route.leaps, start.name)
         return Plan((start,), self._steps(route, start, 0), said, score=route.score)
 
     def _steps(self, route: Route, start: Node, branch: int) -> tuple[PlanStep, ...]:
         steps = []
         of = start.name
         for leap in route.leaps:
-            said = self.explorer.lexicon.phrase(leap, of)
+            said = self.explorer.lexicon.phrase([leap], of)
             steps.append(PlanStep(said, self.explorer.lexicon.full(leap), branch, leap))
             of = "those"
         return tuple(steps)
@@ -162,9 +162,9 @@ class Planner:
     def _pair(self, route: Route, other: Route, at: int, nodes: dict[str, Node]) -> Plan:
         lexicon = self.explorer.lexicon
         one, two = nodes[route.start], nodes[other.start]
-        first, second = lexicon.phrase(_flat(route.leaps[:at]), one.name), lexicon.phrase(other.hops, two.name)
+        first, second = lexicon.phrase(route.leaps[:at], one.name), lexicon.phrase(other.leaps, two.name)
         both = f"({first}, that is also {second})"
-        said = lexicon.phrase(_flat(route.leaps[at:]), both) if at < len(route.leaps) else both[1:-1]
+        said = lexicon.phrase(route.leaps[at:], both) if at < len(route.leaps) else both[1:-1]
         steps = (*self._steps(other, two, 1), *self._steps(route, one, 0))
         return Plan((one, two), steps, said, at, 0.15 + (route.score + other.score) / 2)
 
@@ -213,10 +213,6 @@ class Planner:
         if verdict is None:
             trace.note("fallback", f"The reply gave no verdict; it was taken to be {allowed[0]}.")
         return verdict or allowed[0]
-
-
-def _flat(leaps: Sequence[Leap]) -> Leap:
-    return tuple(h for leap in leaps for h in leap)
 
 
 def _json(reply: str) -> dict[str, object]:
