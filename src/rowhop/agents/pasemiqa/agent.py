@@ -23,6 +23,7 @@ from rowhop.types import Answer, Evidence, Question, Status, Table, TextEvidence
 _PACKAGE = "rowhop.agents.pasemiqa"
 _QUOTE = 300  # characters of a node's text that stand as evidence
 _EVIDENCE = 5  # answers that carry evidence
+_AROUND = 2  # candidates whose neighbours an embedded model sees at once, without a ranker
 _LIKELY = 0.5  # see `PasemiqaSettings.likely`; for an embedded model
 
 # An embedded model chooses among numbers; a sentence of thought would cost it seconds and has not helped.
@@ -106,6 +107,10 @@ class Pasemiqa:
         candidates = "\n".join(shown) or "none"
         if self.compact:
             system = prompts.text(_PACKAGE, "system_short")
+            # Untrained, the plan often stops one hop short; a small model does not search on by itself.
+            around = [] if self.planner.ranker is not None else list(self._shown(plan))[:_AROUND]
+            neighbours = "\n".join(board.search(board.records[c.position].id) for c in around)
+            candidates = f"{candidates}\n{neighbours}" if neighbours else candidates
             user = prompts.fill(prompts.text(_PACKAGE, "plan_short"), candidates=candidates, question=question.text)
         else:
             system = prompts.fill(prompts.text(_PACKAGE, "system"), rounds=str(self.settings.rounds))
