@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rowhop.agents.ppoga.agent import Ppoga
+from rowhop.agents.ppoga.agent import Ppoga, PpogaSettings
+from rowhop.agents.ppoga.planner import PlanSettings
 from rowhop.graph import rdf
+from rowhop.models import Message
 from rowhop.models.late import Spelling
-from rowhop.models.scripted import Scripted
+from rowhop.models.scripted import Reply, Scripted
 from rowhop.trace import Budget, Trace
 from rowhop.tracefile import step_json
 from rowhop.types import Question
@@ -33,11 +36,23 @@ def judge(thought: str, verdict: str) -> str:
     return json.dumps({"thought": thought, "verdict": verdict})
 
 
-CASES = {
-    "ppoga-straight": ["1", expect("person")],
-    "ppoga-path": ["3", expect("person"), judge("a number is no captain", "correct path"), "1"],
-    "ppoga-plan": ["3", expect("person"), judge("a number is no captain", "replan"), "1", expect("person")],
-    "ppoga-gives-up": ["3", expect("person"), judge("a number is no captain", "replan")],
+def pick(words: str) -> Callable[[Sequence[Message]], str]:
+    """Chooses the line that says so, wherever it stands."""
+
+    def reply(messages: Sequence[Message]) -> str:
+        lines = [line.partition(". ") for line in messages[-1].content.splitlines()]
+        return next(number for number, _, said in lines if said.partition(" (")[0] == words)
+
+    return reply
+
+
+SEATS, CAPTAIN = pick("seats of Otter"), pick("captain of Otter")
+NO_CAPTAIN = "a number is no captain"
+CASES: dict[str, list[Reply]] = {
+    "ppoga-straight": [CAPTAIN, expect("person")],
+    "ppoga-path": [SEATS, expect("person"), judge(NO_CAPTAIN, "correct path"), pick("captain of them")],
+    "ppoga-plan": [SEATS, expect("person"), judge(NO_CAPTAIN, "replan"), CAPTAIN, expect("person")],
+    "ppoga-gives-up": [SEATS, expect("person"), judge(NO_CAPTAIN, "replan")],
 }
 
 
@@ -53,7 +68,8 @@ def test_golden_trace(case: str, examples: Path, tmp_path: Path) -> None:
     graph = rdf.open_files([examples / "lakes.ttl"], tmp_path)
     # Spelling instead of vectors: what a machine rounds in a sum would otherwise show in the order of choices.
     trace = Trace(ASKED, Budget(calls=3) if case == "ppoga-gives-up" else Budget())
-    Ppoga(model, graph, Spelling()).answer(ASKED, trace)
+    settings = PpogaSettings(plan=PlanSettings(shown=12))
+    Ppoga(model, graph, Spelling(), settings=settings).answer(ASKED, trace)
     model.done()
     lines = [json.dumps(_plain(step), ensure_ascii=False) for step in trace.steps]
     file = GOLDEN / f"{case}.jsonl"

@@ -30,13 +30,14 @@ class PlanStep:
 @dataclass(frozen=True)
 class Plan:
     """`starts` has one topic per branch. Where there are two, the second narrows the first after its step `meets`
-    (counted from 1 within the first branch)."""
+    (counted from 1 within the first branch). `sample` are a few of the nodes it leads to."""
 
     starts: tuple[Node, ...]
     steps: tuple[PlanStep, ...]
     said: str
     meets: int = 0
     score: float = 0.0
+    sample: tuple[str, ...] = ()
 
     def of(self, branch: int) -> tuple[PlanStep, ...]:
         return tuple(s for s in self.steps if s.branch == branch)

@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rowhop.agents.ppoga.choice import choose, messages, numbered
@@ -29,6 +28,7 @@ _CUES = re.compile(
 )
 _NO_CUES = frozenset("best west east north-west interest guest forest request test quest honest rest modest".split())
 _OPERATIONS: tuple[Operation, ...] = ("list", "count", "highest", "lowest", "compare")
+OFFERED = 3  # times as many plans as are shown at once: what is left after some have failed
 _KINDS = ("person", "place", "group", "work", "event", "date", "number", "thing")
 _PREDICTION = {
     "type": "object",
@@ -84,7 +84,7 @@ class Planner:
             len(best) == 1 or best[0].score - best[1].score > 0.3
         )
         if len(best) > 1 and not clear:
-            lines = numbered([p.said for p in best])
+            lines = numbered([f"{p.said} ({', '.join(s[:30] for s in p.sample)})" for p in best])
             chosen = choose(self.model, "plan", len(best), trace, question=question, choices=lines, solved=solved)
         if chosen is None:
             trace.note("fallback", "The reply named no plan; the nearest in meaning was taken.")
@@ -115,11 +115,28 @@ class Planner:
         return self._distinct(plans), "\n".join(dict.fromkeys(told))
 
     def _distinct(self, plans: Sequence[Plan]) -> list[Plan]:
-        """Routes that are said alike (a relation and its inverse stated both ways) are offered once."""
-        seen: dict[str, Plan] = {}
+        """The best plans with a glimpse of where they lead. A relation and its inverse, stated both ways, are said
+        alike: only where they lead elsewhere are both offered. What leads nowhere is not offered."""
+        seen: dict[tuple[str, tuple[str, ...]], Plan] = {}
         for plan in plans:
-            seen.setdefault(plan.said, plan)
-        return list(islice(seen.values(), 60))
+            sample = self._sample(plan)
+            if sample:
+                seen.setdefault((plan.said, sample), replace(plan, sample=sample))
+            if len(seen) >= OFFERED * self.settings.shown:
+                break
+        return list(seen.values())
+
+    def _sample(self, plan: Plan) -> tuple[str, ...]:
+        reached = {branch: self._layers(plan.of(branch), start) for branch, start in enumerate(plan.starts)}
+        here = reached[0][-1]
+        if len(plan.starts) > 1:
+            narrow = {n.id for n in reached[1][-1]}
+            here = tuple(n for n in reached[0][plan.meets - 1] if n.id in narrow)
+            for step in plan.of(0)[plan.meets :]:
+                here = self.explorer.ends(here, step.leap)
+        starts = {n.id for n in plan.starts}
+        names = [n.name for n in here if n.id not in starts]
+        return tuple(names[:2])
 
     def _single(self, route: Route, start: Node) -> Plan:
         said = self.explorer.lexicon.phrase(route.leaps, start.name)
@@ -140,7 +157,10 @@ class Planner:
         if len(per_topic) < 2:
             return plans
         for a, b in ((0, 1), (1, 0)):
-            layers = {r: self._layers(r, nodes[r.start]) for r in per_topic[a][:10]}
+            layers = {
+                r: [{n.id for n in at} for at in self._layers(self._steps(r, nodes[r.start], 0), nodes[r.start])]
+                for r in per_topic[a][:10]
+            }
             for other in per_topic[b][:10]:
                 if len(other.leaps) > 2:
                     continue
@@ -152,11 +172,12 @@ class Planner:
                             break
         return plans
 
-    def _layers(self, route: Route, start: Node) -> list[set[str]]:
-        layers, here = [], (start,)
-        for leap in route.leaps:
-            here = self.explorer.ends(here, leap)  # type: ignore[assignment]
-            layers.append({n.id for n in here})
+    def _layers(self, steps: Sequence[PlanStep], start: Node) -> list[tuple[Node, ...]]:
+        layers: list[tuple[Node, ...]] = []
+        here: tuple[Node, ...] = (start,)
+        for step in steps:
+            here = self.explorer.ends(here, step.leap)
+            layers.append(here)
         return layers
 
     def _pair(self, route: Route, other: Route, at: int, nodes: dict[str, Node]) -> Plan:
