@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rowhop.agents.pasemiqa import ranker as ranking
+from rowhop.agents.pasemiqa.agent import Pasemiqa
 from rowhop.agents.pasemiqa.light import LightModel
 from rowhop.agents.pasemiqa.planner import PATHS, RANKER, TYPES, Planner
 from rowhop.agents.pasemiqa.ranker import FEATURES, Features
@@ -16,6 +17,8 @@ from rowhop.errors import SourceError
 from rowhop.graph.textgraph import TextGraph, open_textgraph
 from rowhop.learn.paths import Training
 from rowhop.learn.paths_rank import RankTraining, Solved, train_planning
+from rowhop.models.scripted import Scripted
+from rowhop.trace import Trace
 from rowhop.types import Question
 
 CITIES, RIVERS = 40, 10
@@ -125,3 +128,16 @@ def test_a_broken_ranker_is_refused(rivers: TextGraph, trained: Path, tmp_path: 
 
 def test_without_training_the_embedder_plans(rivers: TextGraph, tmp_path: Path) -> None:
     assert Planner.of(rivers, Letters(), tmp_path).generator == "untrained, letters ranks the relations"
+
+
+def test_a_sure_plan_does_not_ask_a_small_model(rivers: TextGraph, trained: Path) -> None:
+    planner = Planner.of(rivers, Letters(), trained)
+    question = Question("On which river lies City 39?")
+    trace = Trace(question)
+    answer = Pasemiqa(Scripted([]), planner).answer(question, trace)
+    assert planner.plan(question).candidates[0].score >= 0.6
+    assert (answer.status, answer.values, answer.cost.calls) == ("answered", ("River 9",), 0)
+    assert "no model was asked" in answer.because
+    unsure = Pasemiqa(model := Scripted(["Action: Finish[1]"]), planner)
+    assert unsure.answer(Question("Which city has a market?"), Trace(question)).status == "answered"
+    model.done()

@@ -24,6 +24,7 @@ _PACKAGE = "rowhop.agents.pasemiqa"
 _QUOTE = 300  # characters of a node's text that stand as evidence
 _EVIDENCE = 5  # answers that carry evidence
 _AROUND = 2  # candidates whose neighbours an embedded model sees at once, without a ranker
+_SURE = 0.6  # share of the first candidate from which an embedded model is not asked
 _LIKELY = 0.5  # see `PasemiqaSettings.likely`; for an embedded model
 
 # An embedded model chooses among numbers; a sentence of thought would cost it seconds and has not helped.
@@ -55,13 +56,15 @@ class PasemiqaSettings:
 
 @dataclass
 class _Run:
-    """One question being answered. `finished` is the last Finish: None before the first, [] for unknown."""
+    """One question being answered. `finished` is the last Finish: None before the first, [] for unknown.
+    `sure`: the plan left nothing to decide."""
 
     plan: Plan
     board: Board
     finished: list[int] | None = None
     done: list[Action] = field(default_factory=list)
     thought: str = ""
+    sure: bool = False
 
     @property
     def planned(self) -> list[int]:
@@ -94,7 +97,11 @@ class Pasemiqa:
         board = Board(self.planner.graph, question.text, self.settings.nodes, self.settings.text_length)
         run = _Run(plan, board)
         spent = ""
-        if self.model is not None:
+        if self.model is not None and self._sure(plan):
+            run.sure = True
+            run.thought = f"The plan gives its first candidate {plan.candidates[0].score:.0%}; no model was asked."
+            trace.note("plan", run.thought)
+        elif self.model is not None:
             try:
                 self._rounds(self.model, question, run, trace)
             except BudgetSpent as error:
@@ -125,6 +132,11 @@ class Pasemiqa:
                 candidates=candidates,
             )
         return [Message("system", system), Message("user", user)]
+
+    def _sure(self, plan: Plan) -> bool:
+        """Whether the ranker leaves a small model nothing to decide; see docs/agents.md."""
+        ranked = self.compact and self.planner.ranker is not None and bool(plan.candidates)
+        return ranked and plan.candidates[0].score >= _SURE
 
     def _shown(self, plan: Plan) -> list[Candidate]:
         some = plan.candidates[: self.settings.shown]
@@ -209,7 +221,7 @@ class Pasemiqa:
         chosen = run.finished
         if chosen is None:
             chosen = run.planned[:1]
-            if self.model is not None:
+            if self.model is not None and not run.sure:
                 status = "gave_up"
                 because = f"{spent or 'No Finish within the rounds.'} The plan's best candidate stands."
             elif not chosen:
