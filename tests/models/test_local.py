@@ -171,3 +171,10 @@ def test_ctrl_c(model: LocalModel, moment: str) -> None:
     assert err.strip().endswith(b"KeyboardInterrupt")
     assert out == b""
     assert child.returncode in (130, -signal.SIGINT, 1)  # 1 where the library was just being imported
+
+
+@pytest.mark.model
+def test_kept_prompts_give_way_to_new_ones(model: LocalModel) -> None:
+    for number in range(4):  # together more than the context
+        done = model.complete([Message("user", f"{number} " + "word " * 800)], Options(max_tokens=2, samples=3))
+        assert len(done.texts) == 3
