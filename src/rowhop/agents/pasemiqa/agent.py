@@ -82,8 +82,13 @@ class Pasemiqa:
         self.compact = constrains if settings.compact is None else settings.compact
         if self.compact:
             # What fits in the context of a small model, and what it reads in a few seconds.
+            # With a ranker it chooses once: what it would look for, the ranker has seen.
             self.settings = replace(
-                settings, rounds=min(settings.rounds, 2), shown=min(settings.shown, 5), text_length=160
+                settings,
+                rounds=min(settings.rounds, 2 if planner.ranker is None else 1),
+                shown=min(settings.shown, 5),
+                text_length=160,
+                likely=settings.likely or _LIKELY,
             )
 
     def prompt(self, question: Question) -> tuple[Message, ...]:
