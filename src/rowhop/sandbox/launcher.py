@@ -26,7 +26,7 @@ from rowhop.types import Program
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_START_SECONDS, _GRACE_SECONDS, _EVIDENCE_SECONDS, _LOST_EARLY_SECONDS = 60.0, 5.0, 2.0, 0.4
+_START_SECONDS, _GRACE_SECONDS, _EVIDENCE_SECONDS, _LOST_EARLY_SECONDS = 60.0, 20.0, 2.0, 0.4
 _MOST_BOXES = 200
 # run in the new interpreter before anything else: the parent's path, so that it finds the same packages
 _BOOT = (

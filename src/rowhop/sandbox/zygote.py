@@ -114,7 +114,7 @@ def _warm_up() -> None:
     frame.query("b > 1").describe()
     pd.to_numeric(pd.Series(["1", "x"]), errors="coerce").rolling(2).mean()
     pd.to_datetime(pd.Series(["3 May 2020"]), errors="coerce")
-    pa.Table.from_pandas(frame).to_pandas()
+    pa.Table.from_pandas(frame, nthreads=1).to_pandas(use_threads=False)
 
 
 def _serve(control: socket.socket, world: lockdown.World) -> None:
