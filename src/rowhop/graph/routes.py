@@ -22,7 +22,8 @@ Leap = tuple[Hop, ...]
 LOOKED_AT = 40  # nodes of one layer whose relations are read; a hub's neighbours are much alike
 FURTHER = 12  # the same for layers beyond the first, which are many
 PRUNE_ABOVE = 70  # the paper's threshold for pruning by embedding
-REREAD = 24  # best routes by added vectors whose full text is embedded
+WIDE = 400  # routes of one length that are walked further
+KEPT = 120  # routes of each length beyond the first that are ranked by their whole text
 
 
 @dataclass(frozen=True)
@@ -92,47 +93,32 @@ class Explorer:
         if not leaps:
             return []
         wanted = self._wanted(texts)
-        self._read(leaps)
+        self._embed([self.lexicon.whole(leap) for leap in leaps])
         scores = [float(self._leap_vectors(leap) @ wanted) for leap in leaps]
         order = sorted(range(len(leaps)), key=lambda i: (-scores[i], str(leaps[i])))
         return [(leaps[i], scores[i]) for i in order]
 
-    def routes(self, start: Node, question: str, depth: int, keep: int) -> list[Route]:
-        """Routes of 1 to `depth` leaps, the nearest to the question first; the best `keep` of each length."""
-        texts = (masked(question, [start.name]), question)
-        wanted = self._wanted(texts)
+    def routes(self, start: Node, question: str, depth: int, keep: int = KEPT) -> list[Route]:
+        """Routes of 1 to `depth` leaps, the nearest to the question first: all of one leap, and of each further
+        length the best `keep`."""
+        wanted = self._wanted((masked(question, [start.name]), question))
         layer: list[tuple[tuple[Leap, ...], tuple[Node, ...]]] = [((), (start,))]
-        best: list[tuple[Leap, ...]] = []
+        best: list[Route] = []
         for level in range(1, depth + 1):
-            grown: list[tuple[float, tuple[Leap, ...], tuple[Node, ...]]] = []
+            grown: list[tuple[tuple[Leap, ...], tuple[Node, ...]]] = []
             for leaps, here in layer:
                 onward = self.leaps(here, LOOKED_AT if level == 1 else FURTHER)
                 onward = tuple(leap for leap in onward if not _circles((*leaps, leap)))
-                self._read(onward)
-                grown += [(self._added((*leaps, leap), wanted), (*leaps, leap), here) for leap in onward]
-            grown.sort(key=lambda g: (-g[0], str(g[1])))
-            best += [leaps for _, leaps, _ in grown[: max(REREAD, keep)]]
+                self.vectors([self.lexicon.whole(leap) for leap in onward])
+                grown += [((*leaps, leap), here) for leap in onward]
+            scored = [(self._added(leaps, wanted), leaps, here) for leaps, here in grown]
+            scored.sort(key=lambda g: (-g[0], str(g[1])))
+            chosen = scored if level == 1 else scored[:keep]
+            best += [Route(start.id, leaps, score) for score, leaps, _ in chosen]
             if level < depth:
-                wide = grown[:PRUNE_ABOVE]
-                reached = [(leaps, self.ends(here[:FURTHER], leaps[-1])) for _, leaps, here in wide]
+                reached = [(leaps, self.ends(here[:FURTHER], leaps[-1])) for _, leaps, here in chosen[:WIDE]]
                 layer = [(leaps, ends) for leaps, ends in reached if ends]
-        scores = self.nearness(best, texts)
-        ranked = sorted((Route(start.id, r, s) for r, s in zip(best, scores, strict=True)), key=lambda r: -r.score)
-        return [r for n in range(1, depth + 1) for r in [x for x in ranked if len(x.leaps) == n][:keep]]
-
-    def nearness(self, routes: Sequence[tuple[Leap, ...]], texts: Sequence[str]) -> list[float]:
-        """Nearness of whole routes, each embedded as one text in two wordings."""
-        import numpy as np
-
-        if not routes:
-            return []
-        flat = [tuple(h for leap in r for h in leap) for r in routes]
-        said = [self.lexicon.brief(f) for f in flat] + [self.lexicon.full(f) for f in flat]
-        vectors = self._embed(said)
-        asked = np.stack([self._vector(t) for t in texts])
-        near = (vectors @ asked.T).mean(axis=1)
-        both: np.ndarray = (near[: len(flat)] + near[len(flat) :]) / 2
-        return [float(x) for x in both]
+        return best
 
     # ---- vectors
 
@@ -143,8 +129,7 @@ class Explorer:
         return mean
 
     def _leap_vectors(self, leap: Leap) -> np.ndarray:
-        total: np.ndarray = (self._vector(self.lexicon.brief(leap)) + self._vector(self.lexicon.full(leap))) / 2
-        return total
+        return self._vector(self.lexicon.whole(leap))
 
     def _added(self, leaps: Sequence[Leap], wanted: np.ndarray) -> float:
         """Nearness of the sum of the leaps' vectors: no text has to be embedded for a route's first ranking."""
@@ -152,6 +137,12 @@ class Explorer:
 
         total = np.sum([self._leap_vectors(leap) for leap in leaps], axis=0)
         return float(total @ wanted / (np.linalg.norm(total) or 1.0))
+
+    def vectors(self, texts: Sequence[str]) -> np.ndarray:
+        """One row per text; each text is embedded once in the explorer's life."""
+        import numpy as np
+
+        return self._embed(texts) if texts else np.zeros((0, 0), np.float32)
 
     def _vector(self, text: str) -> np.ndarray:
         if text not in self._vectors:
@@ -165,11 +156,6 @@ class Explorer:
         if new:
             self._vectors.update(zip(new, self.embedder.embed(new), strict=True))
         return np.stack([self._vectors[t] for t in texts])
-
-    def _read(self, leaps: Sequence[Leap]) -> None:
-        """Embed the words of many leaps in one go: much quicker than one after the other."""
-        if leaps:
-            self._embed([t for leap in leaps for t in (self.lexicon.brief(leap), self.lexicon.full(leap))])
 
 
 def _circles(leaps: Sequence[Leap]) -> bool:

@@ -65,6 +65,7 @@ class TripleGraph:
         self.hints = hints or Hints()
         self._nodes: dict[str, Node] = {}
         self._around: dict[str, dict[Hop, tuple[Node, ...]]] = {}
+        self._followed: dict[tuple[str, Hop, int], tuple[Node, ...]] = {}
         self._schema: Schema | None = None
         self._lock = threading.Lock()
         self._unnamed = re.compile(vocabulary.unnamed) if vocabulary.unnamed else None
@@ -112,9 +113,14 @@ class TripleGraph:
     def follow(self, id: str, hop: Hop, limit: int = 1000) -> tuple[Node, ...]:
         if is_literal(id) and not hop.inverse:
             return ()
-        query = f"SELECT DISTINCT ?n ?o WHERE {{ {_pattern('?n', hop, '?o')} }} ORDER BY ?o LIMIT {limit:d}"
-        rows = self.engine.select(query, {"n": id}, limit)
-        return tuple(self._described([r["o"] for r in rows]))
+        key = (id, hop, limit)
+        if key not in self._followed:
+            if len(self._followed) > KEPT:
+                self._followed.clear()
+            query = f"SELECT DISTINCT ?n ?o WHERE {{ {_pattern('?n', hop, '?o')} }} ORDER BY ?o LIMIT {limit:d}"
+            rows = self.engine.select(query, {"n": id}, limit)
+            self._followed[key] = tuple(self._described([r["o"] for r in rows]))
+        return self._followed[key]
 
     def follow_many(self, ids: Sequence[str], hop: Hop, limit: int = 1000) -> dict[str, tuple[Node, ...]]:
         if not self.engine.many:

@@ -55,6 +55,12 @@ class Lexicon:
         said = [words(self.forward(h)[0].name) for h in hops]
         return " ".join(w for i, w in enumerate(said) if i == 0 or w != said[i - 1])
 
+    def whole(self, hops: Sequence[Hop]) -> str:
+        """The relations' names with all their parts: "people person place of birth" says more than its last part."""
+        names = [self.forward(h)[0].name for h in hops]
+        said = [re.sub(r"[._]+", " ", n) if re.fullmatch(r"\w+(\.\w+)+", n) else words(n) for n in names]
+        return " ".join(said)
+
     def full(self, hops: Sequence[Hop]) -> str:
         """With the kinds of things at both ends: what a question often names instead of the relation."""
         said = []

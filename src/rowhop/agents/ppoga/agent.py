@@ -141,7 +141,10 @@ class Ppoga:
                 return None
             if verdict == "finish":
                 break
-        return Attempt(plan, reached[0], tuple(tuple(w) for w in walked.values()), content)
+        # Nobody asks for what the question itself names; a way there and back would otherwise give it.
+        named = {n.id for n in plan.starts}
+        found = tuple(n for n in reached[0] if n.id not in named) or reached[0]
+        return Attempt(plan, found, tuple(tuple(w) for w in walked.values()), content)
 
     def _step(
         self, memory: Memory, step: PlanStep, entities: tuple[Node, ...], last: bool, trace: Trace

@@ -9,8 +9,10 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import exp, log
 from typing import Literal
 
+from rowhop.agents.ppoga.candidates import Ranked, Way, candidates, ends
 from rowhop.agents.ppoga.choice import choose, messages, numbered
 from rowhop.agents.ppoga.lessons import Lessons
 from rowhop.agents.ppoga.memory import Memory, Operation, Plan, PlanStep, Prediction, Verdict
@@ -28,7 +30,6 @@ _CUES = re.compile(
 )
 _NO_CUES = frozenset("best west east north-west interest guest forest request test quest honest rest modest".split())
 _OPERATIONS: tuple[Operation, ...] = ("list", "count", "highest", "lowest", "compare")
-OFFERED = 3  # times as many plans as are shown at once: what is left after some have failed
 _KINDS = ("person", "place", "group", "work", "event", "date", "number", "thing")
 _PREDICTION = {
     "type": "object",
@@ -40,14 +41,14 @@ _PREDICTION = {
 
 @dataclass(frozen=True)
 class PlanSettings:
-    """`depth` None: three leaps where there are few relations, else two. `brevity` is taken off for each leap after
-    the first. `trust` weighs solved questions against nearness in words; `sure` is the vote that needs no choice."""
+    """`depth` None: three leaps where there are few relations, else two. `shown` plans at most are offered to a model.
+    `close`: a model that is weak at choosing (an embedded one) decides only between plans whose chances (logarithms)
+    are at most so far from the best one's; where there is but one, it is not asked."""
 
     depth: int | None = None
-    shown: int = 8
-    brevity: float = 0.2
-    trust: float = 1.0
-    sure: float = 0.55
+    shown: int = 12
+    close: float = 0.3
+    weighed: int = 24  # likeliest ways that are walked to see where they lead
 
 
 class Planner:
@@ -79,68 +80,53 @@ class Planner:
         if not plans:
             return None
         best = plans[: self.settings.shown]
+        if self.model.constrains:
+            best = [p for p in best if p.score >= best[0].score - self.settings.close]
         chosen: int | None = 0
-        clear = best[0].score >= self.settings.trust * self.settings.sure and (
-            len(best) == 1 or best[0].score - best[1].score > 0.3
-        )
-        if len(best) > 1 and not clear:
+        if len(best) > 1:
             lines = numbered([f"{p.said} ({', '.join(s[:30] for s in p.sample)})" for p in best])
+            solved = "" if self.model.constrains else solved
             chosen = choose(self.model, "plan", len(best), trace, question=question, choices=lines, solved=solved)
         if chosen is None:
-            trace.note("fallback", "The reply named no plan; the nearest in meaning was taken.")
+            trace.note("fallback", "The reply named no plan; the likeliest was taken.")
         plan = best[chosen or 0]
         trace.note("plan", plan.said + "\n" + "\n".join(f"{i}. {s.objective}" for i, s in enumerate(plan.steps, 1)))
         return plan
 
     def candidates(self, question: str, topics: Sequence[Node]) -> tuple[list[Plan], str]:
         """Plans, the likeliest first, and the solved questions that speak for them, as a prompt shows them."""
-        per_topic: list[list[Route]] = []
-        told: list[str] = []
-        for topic in topics[:3]:
-            routes = self.explorer.routes(topic, question, self.depth, self.settings.shown)
-            scored = {r.leaps: r.score - self.settings.brevity * (len(r.leaps) - 1) for r in routes}
-            hints, entries = self.lessons.hints(question, [t.name for t in topics], self.explorer.graph, topic)
-            flat = {tuple(h for leap in leaps for h in leap): leaps for leaps in scored}
-            for hint in hints:
-                leaps = flat.get(hint.hops) or tuple((h,) for h in hint.hops)
-                base = scored.get(leaps, min(scored.values(), default=0.0))
-                scored[leaps] = base + self.settings.trust * hint.share * hint.near**4
-            told += [f"Question: {e.question}\nAnswer: {e.rationale}" for e in entries[:2]]
-            ranked = sorted(scored, key=lambda r: (-scored[r], str(r)))
-            per_topic.append([Route(topic.id, r, scored[r]) for r in ranked])
-        nodes = {t.id: t for t in topics}
-        plans = [self._single(r, nodes[r.start]) for routes in per_topic for r in routes]
-        plans += self._joined(per_topic, nodes)
-        plans.sort(key=lambda p: -p.score)
-        return self._distinct(plans), "\n".join(dict.fromkeys(told))
+        ranked = candidates(self.explorer, self.lessons, question, topics, self.depth)
+        told = [f"Question: {e.question}\nAnswer: {e.rationale}" for e in ranked.told]
+        return self._distinct(ranked), "\n".join(dict.fromkeys(told))
 
-    def _distinct(self, plans: Sequence[Plan]) -> list[Plan]:
-        """The best plans with a glimpse of where they lead. A relation and its inverse, stated both ways, are said
-        alike: only where they lead elsewhere are both offered. What leads nowhere is not offered."""
-        seen: dict[tuple[str, tuple[str, ...]], Plan] = {}
-        for plan in plans:
-            sample = self._sample(plan)
-            if sample:
-                seen.setdefault((plan.said, sample), replace(plan, sample=sample))
-            if len(seen) >= OFFERED * self.settings.shown:
-                break
-        return list(seen.values())
+    def _distinct(self, ranked: Ranked) -> list[Plan]:
+        """The likeliest plans with a glimpse of where they lead. Ways to the same nodes are one plan, by the shortest
+        of them, with their chances together. What leads nowhere is not offered."""
+        order = sorted(range(len(ranked.ways)), key=lambda i: (-ranked.chances[i], len(ranked.ways[i].route.leaps)))
+        chance: dict[tuple[str, ...], float] = {}
+        plans: dict[tuple[str, ...], Plan] = {}
+        for i in order[: self.settings.weighed]:
+            found = ends(self.explorer, ranked.ways[i])
+            key = tuple(sorted(n.id for n in found))
+            if found:
+                own = exp(float(ranked.chances[i]))
+                # A relation and its inverse share their chance; many pairs that narrow to one node prove nothing.
+                alone = ranked.ways[i].other is None
+                chance[key] = chance.get(key, 0.0) + own if alone else max(chance.get(key, 0.0), own)
+                plan = self._plan(ranked.ways[i])
+                if key not in plans or len(plan.steps) < len(plans[key].steps):
+                    plans[key] = replace(plan, sample=tuple(n.name for n in found[:2]))
+        made = [replace(plan, score=log(chance[key] or 1e-300)) for key, plan in plans.items()]
+        return sorted(made, key=lambda p: -p.score)
 
-    def _sample(self, plan: Plan) -> tuple[str, ...]:
-        reached = {branch: self._layers(plan.of(branch), start) for branch, start in enumerate(plan.starts)}
-        here = reached[0][-1]
-        if len(plan.starts) > 1:
-            narrow = {n.id for n in reached[1][-1]}
-            here = tuple(n for n in reached[0][plan.meets - 1] if n.id in narrow)
-            for step in plan.of(0)[plan.meets :]:
-                here = self.explorer.ends(here, step.leap)
-        starts = {n.id for n in plan.starts}
-        names = [n.name for n in here if n.id not in starts]
-        return tuple(names[:2])
+    def _plan(self, way: Way) -> Plan:
+        if way.other is not None and way.second is not None:
+            return self._pair(way.route, way.other, way.meets, {n.id: n for n in way.starts})
+        return self._single(way.route, way.start)
 
     def _single(self, route: Route, start: Node) -> Plan:
         said = self.explorer.lexicon.phrase(route.leaps, start.name)
-        return Plan((start,), self._steps(route, start, 0), said, score=route.score)
+        return Plan((start,), self._steps(route, start, 0), said)
 
     def _steps(self, route: Route, start: Node, branch: int) -> tuple[PlanStep, ...]:
         steps = []
@@ -151,35 +137,6 @@ class Planner:
             of = "those"
         return tuple(steps)
 
-    def _joined(self, per_topic: Sequence[Sequence[Route]], nodes: dict[str, Node]) -> list[Plan]:
-        """Two topics: routes that meet, at the answer or on the way to it. Meeting is strong evidence."""
-        plans: list[Plan] = []
-        if len(per_topic) < 2:
-            return plans
-        for a, b in ((0, 1), (1, 0)):
-            layers = {
-                r: [{n.id for n in at} for at in self._layers(self._steps(r, nodes[r.start], 0), nodes[r.start])]
-                for r in per_topic[a][:10]
-            }
-            for other in per_topic[b][:10]:
-                if len(other.leaps) > 2:
-                    continue
-                ends = {n.id for n in self.explorer.walk(other)}
-                for route, reached in layers.items():
-                    for at in range(len(route.leaps), 0, -1):
-                        if (a, at) != (1, len(route.leaps)) and ends & reached[at - 1] - set(nodes):
-                            plans.append(self._pair(route, other, at, nodes))
-                            break
-        return plans
-
-    def _layers(self, steps: Sequence[PlanStep], start: Node) -> list[tuple[Node, ...]]:
-        layers: list[tuple[Node, ...]] = []
-        here: tuple[Node, ...] = (start,)
-        for step in steps:
-            here = self.explorer.ends(here, step.leap)
-            layers.append(here)
-        return layers
-
     def _pair(self, route: Route, other: Route, at: int, nodes: dict[str, Node]) -> Plan:
         lexicon = self.explorer.lexicon
         one, two = nodes[route.start], nodes[other.start]
@@ -187,7 +144,7 @@ class Planner:
         both = f"({first}, that is also {second})"
         said = lexicon.phrase(route.leaps[at:], both) if at < len(route.leaps) else both[1:-1]
         steps = (*self._steps(other, two, 1), *self._steps(route, one, 0))
-        return Plan((one, two), steps, said, at, 0.15 + (route.score + other.score) / 2)
+        return Plan((one, two), steps, said, at)
 
     # ---- prediction, thought and verdict
 
