@@ -14,6 +14,7 @@ MODULE, FUNCTION, PARAMETERS = 400, 60, 7
 MANY_PARAMETERS = {
     "cli.app:ask": "one parameter per option of the command",
     "cli.app:chat": "one parameter per option of the command",
+    "cli.app:train_paths": "one parameter per option of the command",
     "cli.app:evaluate": "one parameter per option of the command",
     "cli.options:settings": "gathers those options in one place",
     "front:ask": "the public call; everything after the sources is given by name",

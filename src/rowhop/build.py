@@ -15,8 +15,8 @@ from rowhop.errors import ConfigError, OperatorError
 from rowhop.graph import Graph
 from rowhop.models import ChatModel, Completion, Embedder, Listen, Message, Options
 from rowhop.sources import Reading, Source
-from rowhop.trace import Budget, Trace
-from rowhop.types import Answer, Question
+from rowhop.trace import Budget
+from rowhop.types import Question
 
 if TYPE_CHECKING:
     from rowhop.agents import Agent
@@ -285,7 +285,7 @@ def _pandora(model: ChatModel, over: Knowledge, settings: Settings, notes: str) 
 
     by = embedder(settings)
     if is_graph(over):
-        return OverBoxes(lambda question: _pandora(model, _boxes(over, question, by), settings, notes))
+        return _over_boxes(model, over, settings, notes)
     if not is_source(over):
         raise ConfigError(f"The method pandora does not read {over.name}.")
     how = settings.ask
@@ -304,32 +304,36 @@ def _pandora(model: ChatModel, over: Knowledge, settings: Settings, notes: str) 
     return Pandora(model, over, memory(settings, by), by, chosen)
 
 
-@dataclass(frozen=True)
-class OverBoxes:
-    """A graph has other BOXes for each question, so that each question has an agent of its own."""
-
-    agent_for: Callable[[Question], Agent]
-
-    def answer(self, question: Question, trace: Trace) -> Answer:
-        return self.agent_for(question).answer(question, trace)
-
-
-def _boxes(graph: Graph, question: Question, by: Embedder) -> Source:
+def _over_boxes(model: ChatModel, graph: Graph, settings: Settings, notes: str) -> Agent:
+    """A model on this machine sees only what lies on the likeliest ways, and the ways themselves as programs."""
+    from rowhop.agents.pandora.overboxes import OverBoxes
+    from rowhop.agents.ppoga.candidates import likely
+    from rowhop.agents.ppoga.lessons import read
     from rowhop.graph.boxes import KnowledgeBoxes
+    from rowhop.graph.routes import Explorer
 
-    source = KnowledgeBoxes(graph, by)
-    source.boxes_for(question)
-    return source
+    by = embedder(settings)
+    lessons = read(trained_routes(settings, graph), by)
+    explorer = Explorer(graph, by)
+
+    def agent_for(question: Question) -> Agent:
+        source = KnowledgeBoxes(graph, by, ways=likely(explorer, lessons) if model.constrains else None)
+        source.boxes_for(question)
+        shown = "\n".join(("Programs over these tables, the likeliest first:", *source.programs))
+        return _pandora(model, source, settings, f"{notes}\n{shown}".strip() if source.programs else notes)
+
+    return OverBoxes(agent_for)
 
 
 def _ppoga(model: ChatModel, over: Knowledge, settings: Settings, notes: str) -> Agent:
     from rowhop.agents.ppoga.agent import Ppoga
-    from rowhop.agents.ppoga.lessons import Lessons
+    from rowhop.agents.ppoga.lessons import read
 
     if not is_graph(over):
         raise ConfigError(f"The method ppoga reads graphs; {over.name} is none.")
     by = embedder(settings)
-    return Ppoga(model, over, by, Lessons(memory(settings, by).entries("sparql"), by))
+    own = memory(settings, by).entries("sparql")
+    return Ppoga(model, over, by, read(trained_routes(settings, over), by, own))
 
 
 def _pasemiqa(model: ChatModel, over: Knowledge, settings: Settings, notes: str) -> Agent:
@@ -348,6 +352,11 @@ def _pasemiqa(model: ChatModel, over: Knowledge, settings: Settings, notes: str)
 def trained_paths(settings: Settings, over: Knowledge) -> Path:
     """Where `rowhop train-paths` leaves what it learnt about a graph; another graph, other paths."""
     return settings.cache_folder / "paths" / over.fingerprint()[:16]
+
+
+def trained_routes(settings: Settings, over: Knowledge) -> Path:
+    """The same for `rowhop train-paths --method ppoga`."""
+    return trained_paths(settings, over) / "routes"
 
 
 # One place per method: what it reads, and how it is put together.

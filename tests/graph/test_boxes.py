@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from rowhop.errors import SourceError
-from rowhop.graph import rdf
+from rowhop.graph import Hop, Node, rdf
 from rowhop.graph.boxes import BoxSettings, KnowledgeBoxes
 from rowhop.models.late import Spelling
 from rowhop.types import Question
+
+LAKES = "http://example.org/lakes/"
 
 
 @pytest.fixture
@@ -72,3 +75,68 @@ def test_no_topic_is_an_error(lakes: KnowledgeBoxes) -> None:
         lakes.boxes_for(Question("What is the meaning of life?"))
     with pytest.raises(SourceError, match="No BOX"):
         lakes.load("nothing")
+
+
+def test_known_ways_keep_only_their_hops_and_become_programs(lakes: KnowledgeBoxes) -> None:
+    captain, born, sails = (Hop(LAKES + r) for r in ("captain", "bornIn", "sailsOn"))
+    ways = {"born": (captain, born), "beside": (sails, Hop(LAKES + "sailsOn", True))}
+
+    def known(question: str, topics: Sequence[Node]) -> list[tuple[Node, tuple[Hop, ...]]]:
+        return [(topics[0], hops) for word, hops in ways.items() if word in question]
+
+    source = KnowledgeBoxes(lakes.graph, Spelling(), ways=known)
+    source.boxes_for(Question("Where was the captain of the Otter born?", ("Otter",)))
+    assert source.load("boat").to_pylist() == [{"boat": "Otter", "captain": "Noé Lind"}]
+    assert source.load("person").to_pylist() == [{"person": "Noé Lind", "born_in": "Old Quay"}]
+    assert source.programs == (
+        "SELECT DISTINCT t2.born_in FROM boat t1 JOIN person t2 ON t1.captain = t2.person WHERE t1.boat = 'Otter'",
+    )
+    assert answers(source) == [["Old Quay"]]
+    source.boxes_for(Question("What sails beside the Otter?", ("Otter",)))
+    assert source.programs[0].endswith("WHERE t1.boat = 'Otter' AND t2.sails_on_of <> 'Otter'")
+    assert answers(source) == [["Heron"]]
+
+
+def answers(source: KnowledgeBoxes) -> list[list[str]]:
+    """What each program gives, run by the engine that runs programs over BOXes."""
+    import duckdb
+
+    db = duckdb.connect()
+    for box in source.boxes().boxes:
+        db.register(box.name, source.load(box.name))
+    return [sorted(str(row[0]) for row in db.sql(program).fetchall()) for program in source.programs]
+
+
+@pytest.mark.parametrize(("each", "rows"), [(3, 9), (30, 30)])
+def test_several_values_are_combined_while_they_are_few(tmp_path: Path, each: int, rows: int) -> None:
+    file = tmp_path / "p.txt"
+    file.write_text("".join(f"film|played_by|actor {i}\nfilm|written_by|writer {i}\n" for i in range(each)))
+    source = KnowledgeBoxes(rdf.open_files([file], tmp_path), Spelling(), BoxSettings(hops=1))
+    source.boxes_for(Question("who wrote and played in film", ("film",)))
+    table = source.load("thing").to_pylist()
+    assert len(table) == rows
+    assert all(("; " in r["written_by"]) == (each > 3) for r in table)
+
+
+def test_a_quote_in_a_name_stays_in_the_name(tmp_path: Path) -> None:
+    file = tmp_path / "p.txt"
+    file.write_text("D'Artagnan's|made_by|Ann\n")
+    hop = rdf.open_files([file], tmp_path).schema().relations[0].id
+    graph = rdf.open_files([file], tmp_path)
+    source = KnowledgeBoxes(graph, Spelling(), ways=lambda q, topics: [(topics[0], (Hop(hop),))])
+    source.boxes_for(Question("who made it", ("D'Artagnan's",)))
+    assert answers(source) == [["Ann"]]
+
+
+def test_intermediate_nodes_are_boxes_between(tmp_path: Path) -> None:
+    file = tmp_path / "g.ttl"
+    file.write_text(
+        "@prefix : <http://e/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        ":ann a :Person ; rdfs:label 'Ann' ; :marriage _:m . _:m a :Marriage ; :spouse :bo ; :year 1999 .\n"
+        ":bo a :Person ; rdfs:label 'Bo' .\n"
+    )
+    graph = rdf.open_files([file], tmp_path)
+    hops = (Hop("http://e/marriage"), Hop("http://e/spouse"))
+    source = KnowledgeBoxes(graph, Spelling(), ways=lambda q, topics: [(topics[0], hops)])
+    source.boxes_for(Question("Who did Ann marry?", ("Ann",)))
+    assert answers(source) == [["Bo"]]

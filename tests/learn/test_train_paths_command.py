@@ -54,3 +54,20 @@ def test_a_file_of_triples(tmp_path: Path) -> None:
     (tmp_path / "kb.txt").write_text("Alien|directed_by|Ridley Scott\nAlien|release_year|1979\n\n")
     graph = open_textgraph(tmp_path / "kb.txt", tmp_path / "cache")
     assert [n.name for n in graph.follow("Ridley Scott", Hop("directed_by", True))] == ["Alien"]
+
+
+def test_routes_for_ppoga_over_a_benchmark_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The layout of MetaQA, with films of our own."""
+    monkeypatch.setenv("ROWHOP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ROWHOP_EMBEDDER", "spelling")
+    data = tmp_path / "metaqa"
+    (data / "1-hop").mkdir(parents=True)
+    (data / "kb.txt").write_text("".join(f"Film {i}|directed_by|Maker {i}\n" for i in range(9)))
+    lines = [f"who directed [Film {i}]\tMaker {i}\tmovie_to_director\n" for i in range(9)]
+    (data / "1-hop" / "train.txt").write_text("".join(lines))
+    assert run(["train-paths", "metaqa", "--data", str(data), "--method", "ppoga", "--n", "5"]) == 0
+    told = capsys.readouterr().err
+    assert "Learnt from 5 of 5 questions" in told
+    assert len(list((tmp_path / "cache" / "paths").glob("*/routes/lessons.jsonl"))) == 1

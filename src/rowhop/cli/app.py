@@ -185,6 +185,10 @@ def train_paths(
     data: Annotated[
         Path, typer.Option("--data", metavar="PATH", help="Its folder; for plain, your file.", show_default=False)
     ],
+    method: Annotated[
+        str, typer.Option("--method", metavar="NAME", help="pasemiqa, or ppoga: routes on a graph without text.")
+    ] = "pasemiqa",
+    n: Annotated[int, typer.Option("--n", min=0, metavar="N", help="With ppoga: questions to learn from, 0: all.")] = 0,
     split: Annotated[str, typer.Option("--split", metavar="NAME", help="The part to learn from.")] = "train",
     measure: Annotated[
         str, typer.Option("--measure", metavar="NAME", help="A part on which the plan alone is then tested.")
@@ -195,9 +199,12 @@ def train_paths(
         typer.Option("--out", metavar="FOLDER", help="Where it is kept; else in the cache.", show_default=False),
     ] = None,
 ) -> int:
-    """Learn relation paths and ranking on a graph with text, for --method pasemiqa."""
+    """Learn relation paths and ranking on a graph, for --method pasemiqa or ppoga."""
     from rowhop.cli import training
     from rowhop.cli.options import settings
+
+    if method == "ppoga":
+        return training.train_routes(benchmark, data, split, n, hops, out, settings())
 
     return training.train_paths(benchmark, data, split, measure, hops, out, settings())
 

@@ -46,6 +46,38 @@ def train_paths(
     return 0
 
 
+def train_routes(
+    benchmark: str, data: Path, split: str, n: int, hops: int, out: Path | None, settings: Settings
+) -> int:
+    """Learn routes for PPoGA from `n` questions (0: all) of one part of a benchmark, or of the user's own file."""
+    from rowhop import build
+    from rowhop.eval.benchmarks import load, sample
+    from rowhop.eval.graph_benchmarks import graph_of
+    from rowhop.graph.routes import Explorer
+    from rowhop.learn.paths_rank import Solved
+    from rowhop.learn.routes import RouteTraining, train_routes
+
+    items = sample(load(benchmark, data, split), n or None, 0)
+    sources = {item.sources for item in items}
+    if len(sources) != 1:
+        raise ConfigError(f"Routes are learnt on one graph; the questions in {data} name {len(sources)}.")
+    named = list(next(iter(sources)))
+    graph = build.opened(graph_of(named, settings.cache_folder) or named, settings)
+    if not build.is_graph(graph):
+        raise ConfigError(f"Routes are learnt on a graph; {graph.name} is none.")
+    solved = [Solved(i.question.text, tuple(map(str, i.gold.values)), i.question.topics) for i in items]
+    explorer = Explorer(graph, build.embedder(settings))
+    learnt = train_routes(explorer, solved, RouteTraining(depth=hops), progress=_tell)
+    folder = out or build.trained_routes(settings, graph)
+    learnt.lessons.save(folder)
+    weighed = f"weights with loss {learnt.loss:.3f}" if learnt.lessons.weights else "no weights (too few questions)"
+    screen.say(
+        f"Learnt from {learnt.questions} of {len(solved)} questions in {learnt.seconds:.0f} s: {weighed}, kept in "
+        f"{folder}."
+    )
+    return 0
+
+
 def _measure(graph: TextGraph, embedder: Embedder, folder: Path, items: Sequence[Item]) -> None:
     """The plan alone, without a chat model. A question without an answer stays in the count."""
     from rowhop.agents.pasemiqa.planner import Planner

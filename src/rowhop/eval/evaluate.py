@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from rowhop import build, config
 from rowhop.errors import ConfigError
 from rowhop.eval.benchmarks import Item, load, sample
+from rowhop.eval.graph_benchmarks import graph_of
 from rowhop.eval.runner import Limits, Listen, run
 from rowhop.eval.summary import Summary, summarise
 from rowhop.trace import Trace
@@ -155,7 +156,10 @@ class _Opened:
             _close(fresh[1])
 
     def _open(self, item: Item) -> tuple[Agent, Knowledge, str]:
-        over = build.opened(list(item.sources), self.settings)
+        graph = None
+        if self.settings.ask.method != "pasemiqa":
+            graph = graph_of(item.sources, self.settings.cache_folder)
+        over = build.opened(graph if graph is not None else list(item.sources), self.settings)
         try:
             # Only the reply cache depends on the source: one model serves the whole run.
             bare = config.changed(self.settings, {"cache": {"replies": False}})

@@ -5,13 +5,18 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rowhop.errors import SourceError
 from rowhop.eval.benchmarks import Gold, Item, field, first_file, listing, objects, text_of, tsv
 from rowhop.types import Question
 
+if TYPE_CHECKING:
+    from rowhop.graph.triples import Hints, TripleGraph
+
+_GRAPHS = ("kb.txt", "2H-kb.txt", "3H-kb.txt", "triples.tsv")
 _TOPIC = re.compile(r"\[([^\]]+)\]")
 
 
@@ -54,6 +59,36 @@ def pathquestion(folder: Path, split: str) -> list[Item]:
 def _freebase(folder: Path) -> tuple[str, ...]:
     """The graph beside the questions, where it is there as triples; the caller may name another one."""
     return tuple(str(f) for f in (folder / "triples.tsv", folder / "fb15k237.tsv") if f.is_file())
+
+
+def graph_of(sources: Sequence[str], cache: Path) -> TripleGraph | None:
+    """The graph that a benchmark's questions are asked over; None where its files are none of these benchmarks'.
+
+    Plain triples look like any table, and a fragment of Freebase comes with files that say which way its relations
+    run and which nodes stand between others.
+    """
+    from rowhop.graph.rdf import open_files
+    from rowhop.graph.vocabulary import FREEBASE
+
+    files = [Path(s) for s in sources]
+    if not files or files[0].name not in _GRAPHS:
+        return None
+    if not (files[0].parent / "roles.txt").is_file():
+        return open_files(files, cache)
+    return open_files(files, cache, FREEBASE, _hints(files[0].parent))
+
+
+def _hints(folder: Path) -> Hints:
+    """Lines of `roles.txt` are subject type, relation, object type; of `reverse_properties.tsv` two relations."""
+    from rowhop.graph.triples import Hints
+
+    roles = {r: (a, b) for a, r, b, *_ in (line.split() for line in text_of(folder / "roles.txt").splitlines() if line)}
+    inverses: dict[str, str] = {}
+    file = folder / "reverse_properties.tsv"
+    for line in text_of(file).splitlines() if file.is_file() else ():
+        one, _, other = (part.strip() for part in line.partition("\t"))
+        inverses |= {one: other, other: one}
+    return Hints(roles, inverses)
 
 
 def _topics(row: dict[str, Any], key: str = "topic_entity") -> tuple[str, ...]:

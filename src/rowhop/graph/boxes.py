@@ -1,15 +1,18 @@
 """A graph as BOXes, as in the Pandora paper: one BOX per entity type near a question, relations as fields.
 
-A field with several values is exploded: one row per combination of an entity and one value of one such field at a
-time, never their product (other multi-valued fields are joined with "; " in that row). Ours, beyond the paper: types
-from relations' domains where the graph has none, inverse fields (`<relation>_of`), a bound on hubs.
+Fields with several values are exploded: one row per combination of an entity's values, up to `PRODUCT` rows for an
+entity; beyond, only its longest field is, and others with several values are joined with "; " in each row. Ours,
+beyond the paper: types from relations' domains where the graph has none, inverse fields (`<relation>_of`), a bound on
+hubs, and `ways`: where walks are known that may answer, only their hops are kept, and each is written as a program.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 import threading
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +29,7 @@ from rowhop.types import Caution, Question
 if TYPE_CHECKING:
     import pyarrow as pa
 
+PRODUCT = 60  # rows of one entity
 SEVERAL = "; "  # between values of a second multi-valued field in one row
 UNKNOWN = "thing"  # the BOX of entities whose type nobody states
 
@@ -40,6 +44,10 @@ class BoxSettings:
     fan: int = 200
     nodes: int = 4000
     rows: int = 20_000
+
+
+# The walks that are likeliest to answer a question, from each topic; see `agents.ppoga.candidates`.
+Ways = Callable[[str, Sequence[Node]], Sequence[tuple[Node, tuple[Hop, ...]]]]
 
 
 @dataclass
@@ -57,11 +65,15 @@ class KnowledgeBoxes:
     kind: Kind = "graph"
     dialect = ""
 
-    def __init__(self, graph: Graph, embedder: Embedder, settings: BoxSettings = BoxSettings()):
+    def __init__(
+        self, graph: Graph, embedder: Embedder, settings: BoxSettings = BoxSettings(), ways: Ways | None = None
+    ):
         self.graph = graph
         self.name = graph.name
         self.embedder = embedder
         self.settings = settings
+        self.ways = ways
+        self.programs: tuple[str, ...] = ()  # the ways of the last question, each as SQL over its BOXes
         self.cautions: tuple[Caution, ...] = ()
         self._lexicon = Lexicon(graph.schema().relations)
         self._lock = threading.Lock()
@@ -77,13 +89,40 @@ class KnowledgeBoxes:
         if not links:
             raise SourceError("No node of the graph is named in the question; name one with --topic.")
         topics = [link.node for link in links]
-        kept = self._nearest(question.text, topics)
-        sub = self._subgraph(topics, kept)
-        tables = self._build(sub)
+        ways = list(self.ways(question.text, topics)) if self.ways is not None else []
+        kept = frozenset(h for _, hops in ways for h in hops) or self._both_ways(question.text, topics)
+        far = max((len(hops) for _, hops in ways), default=self.settings.hops)
+        sub = self._subgraph(topics, kept, far)
+        tables, box_of = self._build(sub)
         with self._lock:
             self._tables = tables
-            self._set = BoxSet(self._described(tables), self._keys(tables), tuple(sub.cut))
+            self._set = BoxSet(self._described(tables), self._keys(tables), tuple(dict.fromkeys(sub.cut)))
+            self.programs = tuple(p for start, hops in ways if (p := self._program(start, hops, sub, box_of)))
         return self._set
+
+    def _both_ways(self, question: str, topics: Sequence[Node]) -> frozenset[Hop]:
+        return frozenset(Hop(r, back) for r in self._nearest(question, topics) for back in (False, True))
+
+    def _program(self, start: Node, hops: Sequence[Hop], sub: Subgraph, box_of: dict[str, str]) -> str:
+        """A walk as one SELECT over the BOXes: each hop a join. "" where a BOX on the way is missing."""
+        here = [start.id]
+        tables: list[tuple[str, str]] = []
+        for hop in hops:
+            votes = Counter(box_of[i] for i in here if i in box_of and hop in sub.triples.get(i, {}))
+            if not votes:
+                return ""
+            box = votes.most_common(1)[0][0]
+            tables.append((box, self._field(hop)))
+            here = [n.id for i in here if box_of.get(i) == box for n in sub.triples[i].get(hop, ())]
+        joins = " ".join(
+            f"JOIN {box} t{i} ON t{i - 1}.{tables[i - 2][1]} = t{i}.{box}"
+            for i, (box, _) in enumerate(tables, 1)
+            if i > 1
+        )
+        first, last = tables[0][0], f"t{len(tables)}.{tables[-1][1]}"
+        name = start.name.replace("'", "''")
+        other = f" AND {last} <> '{name}'" if len(hops) > 1 and start.id in here and set(here) != {start.id} else ""
+        return f"SELECT DISTINCT {last} FROM {first} t1 {joins} WHERE t1.{first} = '{name}'{other}".replace("  ", " ")
 
     def _nearest(self, question: str, topics: Sequence[Node]) -> frozenset[str]:
         """Relations near in meaning among those that lie within reach; a relation and its inverse count as one."""
@@ -106,10 +145,10 @@ class KnowledgeBoxes:
         order = sorted(range(len(relations)), key=lambda i: (-float(near[i]), relations[i]))
         return frozenset(relations[i] for i in order[: self.settings.relations])
 
-    def _subgraph(self, topics: Sequence[Node], kept: frozenset[str]) -> Subgraph:
-        """Depth-first from each topic along the kept relations, both ways. Nameless nodes cost no hop."""
+    def _subgraph(self, topics: Sequence[Node], kept: frozenset[Hop], far: int) -> Subgraph:
+        """Depth-first from each topic along the kept hops. Nameless nodes cost no hop."""
         sub = Subgraph()
-        stack = [(t, self.settings.hops) for t in reversed(topics)]
+        stack = [(t, far) for t in reversed(topics)]
         left: dict[str, int] = {}
         while stack:
             node, hops = stack.pop()
@@ -128,10 +167,10 @@ class KnowledgeBoxes:
                 stack += [(n, hops - 1 if n.named else hops) for n in reversed(ends)]
         return sub
 
-    def _edges(self, node: Node, kept: frozenset[str], sub: Subgraph) -> dict[Hop, tuple[Node, ...]]:
+    def _edges(self, node: Node, kept: frozenset[Hop], sub: Subgraph) -> dict[Hop, tuple[Node, ...]]:
         found = {}
         for hop in self.graph.hops(node.id):
-            if hop.relation in kept:
+            if hop in kept:
                 ends = self.graph.follow(node.id, hop, self.settings.fan + 1)
                 if len(ends) > self.settings.fan:
                     sub.cut.append(
@@ -159,7 +198,8 @@ class KnowledgeBoxes:
                 votes[said] = votes.get(said, 0) + 1
         return max(sorted(votes), key=lambda t: votes[t]) if votes else UNKNOWN
 
-    def _build(self, sub: Subgraph) -> dict[str, pa.Table]:
+    def _build(self, sub: Subgraph) -> tuple[dict[str, pa.Table], dict[str, str]]:
+        """The tables by BOX, and for each entity the BOX that it is in."""
         import pyarrow as pa
 
         groups: dict[str, list[str]] = {}
@@ -167,19 +207,21 @@ class KnowledgeBoxes:
             if sub.entities[id].kind != LITERAL and hops:
                 groups.setdefault(self._type(sub.entities[id], list(hops)), []).append(id)
         tables: dict[str, Any] = {}
+        box_of: dict[str, str] = {}
         for said in sorted(groups):
             name = re.sub(r"\W+", "_", said).strip("_") or UNKNOWN
             fields = dict.fromkeys(self._field(h) for id in groups[said] for h in sub.triples[id])
             fields.pop(name, None)
             rows: list[dict[str, str | None]] = []
             for id in groups[said]:
+                box_of[id] = name
                 rows += _rows(name, sub.entities[id], self._values(sub.triples[id]), list(fields))
                 if len(rows) > self.settings.rows:
                     sub.cut.append(f"The BOX {name} was cut at {self.settings.rows} rows.")
                     break
             columns = {c: pa.array([_typed(r.get(c)) for r in rows], pa.string()) for c in (name, *fields)}
             tables[name] = pa.table({c: _narrowed(v) for c, v in columns.items()})
-        return tables
+        return tables, box_of
 
     def _values(self, hops: dict[Hop, tuple[Node, ...]]) -> dict[str, list[str]]:
         values: dict[str, list[str]] = {}
@@ -255,11 +297,16 @@ class KnowledgeBoxes:
 
 
 def _rows(key: str, node: Node, values: dict[str, list[str]], fields: list[str]) -> list[dict[str, str | None]]:
-    """One row per value of the entity's longest field; shorter fields repeat (one value) or are joined (several)."""
-    longest = max(fields, key=lambda f: len(values.get(f, ())), default="")
+    """One row per combination of values while they are few; else per value of the longest field, others joined."""
+    several = [f for f in fields if len(values.get(f, ())) > 1]
     base: dict[str, str | None] = {f: SEVERAL.join(values[f]) if values.get(f) else None for f in fields}
     base[key] = node.name
-    return [base | {longest: v} for v in values.get(longest, ())] or [base]
+    count = 1
+    for f in several:
+        count *= len(values[f])
+    if count > PRODUCT:
+        several = [max(several, key=lambda f: len(values[f]))]
+    return [base | dict(zip(several, row, strict=True)) for row in itertools.product(*(values[f] for f in several))]
 
 
 def _typed(value: str | None) -> str | None:

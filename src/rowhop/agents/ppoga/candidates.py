@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 from rowhop.agents.ppoga.lessons import Lessons
 from rowhop.agents.ppoga.ranker import chances, joined, table
-from rowhop.graph import Node
+from rowhop.graph import Hop, Node
+from rowhop.graph.boxes import Ways
 from rowhop.graph.routes import Explorer, Route, masked
 from rowhop.memory import Entry
 
 if TYPE_CHECKING:
     import numpy as np
 
+FEW_RELATIONS = 60  # up to so many, three leaps are looked at
 TOPICS = 3  # named in one question; more are hardly ever meant
 NARROWED, SHORT, NARROWING = 15, 20, 10  # routes tried as the first of a pair; short ones, any ones as the second
 
@@ -73,6 +75,23 @@ def candidates(
     pairs, rows_ = _pairs(explorer, per_topic, lessons.weights)
     rows = np.concatenate([*tables, rows_]) if pairs else np.concatenate(tables)
     return Ranked((*ways, *pairs), rows, chances(rows, lessons.weights), opinion.told)
+
+
+def likely(explorer: Explorer, lessons: Lessons, most: int = 3) -> Ways:
+    """The likeliest ways to different nodes, for BOXes that hold no more than a question needs."""
+    depth = 3 if len(explorer.graph.schema().relations) <= FEW_RELATIONS else 2
+
+    def ways(question: str, topics: Sequence[Node]) -> list[tuple[Node, tuple[Hop, ...]]]:
+        ranked = candidates(explorer, lessons, question, topics, depth)
+        chosen: dict[tuple[str, ...], tuple[Node, tuple[Hop, ...]]] = {}
+        for i in (-ranked.chances).argsort(kind="stable")[:24]:
+            way = ranked.ways[int(i)]
+            key = tuple(sorted(n.id for n in ends(explorer, way)))
+            if key and way.other is None and len(chosen) < most:
+                chosen.setdefault(key, (way.start, way.route.hops))
+        return list(chosen.values())
+
+    return ways
 
 
 def _pairs(

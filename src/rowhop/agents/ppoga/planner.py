@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import exp, log
 from typing import Literal
 
-from rowhop.agents.ppoga.candidates import Ranked, Way, candidates, ends
+from rowhop.agents.ppoga.candidates import FEW_RELATIONS, Ranked, Way, candidates, ends
 from rowhop.agents.ppoga.choice import choose, messages, numbered
 from rowhop.agents.ppoga.lessons import Lessons
 from rowhop.agents.ppoga.memory import Memory, Operation, Plan, PlanStep, Prediction, Verdict
@@ -56,7 +56,7 @@ class Planner:
         self, model: ChatModel, explorer: Explorer, lessons: Lessons, settings: PlanSettings = PlanSettings()
     ) -> None:
         self.model, self.explorer, self.lessons, self.settings = model, explorer, lessons, settings
-        few = len(explorer.graph.schema().relations) <= 60
+        few = len(explorer.graph.schema().relations) <= FEW_RELATIONS
         self.depth = settings.depth or (3 if few else 2)
         self._candidates: dict[tuple[str, tuple[str, ...]], tuple[list[Plan], str]] = {}
 
