@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rowhop.agents.pasemiqa.generator import Start, Trained, Untrained, decode, masked, place, ranked, spread, walks
+from rowhop.agents.pasemiqa.generator import Start, Trained, decode, masked, place, ranked, spread, walks
 from rowhop.agents.pasemiqa.light import LightModel
+from rowhop.agents.pasemiqa.untrained import Untrained
 from rowhop.errors import SourceError
 from rowhop.graph.textgraph import TextGraph, open_textgraph
 from rowhop.learn.paths import Example, Lesson, Training, examples_from, targets_for, train

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,17 @@ def test_routes_for_ppoga_over_a_benchmark_graph(
     told = capsys.readouterr().err
     assert "Learnt from 5 of 5 questions" in told
     assert len(list((tmp_path / "cache" / "paths").glob("*/routes/lessons.jsonl"))) == 1
+
+
+def test_the_answer_stands_above_the_ranking(
+    examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ROWHOP_CACHE", str(tmp_path))
+    call = {"kind": "model_call", "model": "written", "messages": [], "replies": ["Action: Finish[Rosa Tschan]"]}
+    (tmp_path / "replies.jsonl").write_text(json.dumps(call))
+    question = ["ask", str(examples / "trails"), "Who keeps the Gorge house?", "--model"]
+    assert run([*question, f"replay:{tmp_path / 'replies.jsonl'}"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Rosa Tschan"
+    assert any("Rosa Tschan" in line and "finish" in line for line in lines[1:5])
+    assert any(line.startswith("… ") and "more rows" in line for line in lines)

@@ -12,6 +12,7 @@ from rowhop.types import Answer, Cost, Evidence, Program, RowEvidence, Table, Te
 
 CODES = {"answered": ANSWERED, "unknown": UNKNOWN, "gave_up": GAVE_UP, "ambiguous": AMBIGUOUS}
 _ROWS = 20  # of a result that the terminal shows
+_RANKED = 6  # of a ranking under its answer
 _EVIDENCE_ROWS = 5
 _C1 = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _LANGUAGES = {"python": "Python", "sql": "SQL", "sparql": "SPARQL"}
@@ -48,12 +49,15 @@ def _result(answer: Answer) -> None:
         if not found:
             return
         out.print("The best result so far:")
-    if answer.table is not None and (len(answer.table.columns) > 1 or answer.table.total > 1):
+    ranked = answer.method == "pasemiqa" and answer.table is not None
+    if answer.table is not None and not ranked and (len(answer.table.columns) > 1 or answer.table.total > 1):
         table(answer.table)
     elif answer.values:
         out.print(screen.plain("\n".join(screen.shown(v) for v in answer.values[:_ROWS]), "bold green"))
         if len(answer.values) > _ROWS:
             out.print(f"… {len(answer.values) - _ROWS} more; --out FILE writes all of them.")
+        if ranked and answer.table is not None and answer.table.total > 1:
+            table(answer.table, _RANKED)  # the answer, and what else came into question
     else:
         out.print(screen.plain("Nothing matches: the result is empty.", "bold"))
 

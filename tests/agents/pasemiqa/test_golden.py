@@ -46,11 +46,13 @@ def _plain(step: Any) -> dict[str, Any]:
     return {key: value for key, value in data.items() if key not in _TIMED}
 
 
-def agent(examples: Path, cache: Path, replies: list[str], compact: bool) -> tuple[Pasemiqa, Scripted]:
+def agent(
+    examples: Path, cache: Path, replies: list[str], compact: bool, rounds: int | None = 3
+) -> tuple[Pasemiqa, Scripted]:
     model = Scripted(replies)
     # Without vectors: what a machine rounds in a sum would otherwise show in the plan's scores.
     graph = open_textgraph(examples / "trails", cache)
-    settings = PasemiqaSettings(rounds=3, nodes=4, shown=4, compact=compact)
+    settings = PasemiqaSettings(rounds=rounds, nodes=4, shown=4, compact=compact)
     return Pasemiqa(model, Planner.of(graph, Spelling()), settings), model
 
 
@@ -67,9 +69,9 @@ def test_golden_trace(case: str, examples: Path, tmp_path: Path) -> None:
     assert lines == file.read_text(encoding="utf-8").splitlines()
 
 
-@pytest.mark.parametrize("name", ["short", "long"])
+@pytest.mark.parametrize("name", ["choose", "short", "long"])
 def test_prompt(name: str, examples: Path, tmp_path: Path) -> None:
-    asked, _ = agent(examples, tmp_path, [], compact=name == "short")
+    asked, _ = agent(examples, tmp_path, [], name != "long", None if name == "choose" else 3)
     said = "\n\n".join(f"[{m.role}]\n{m.content}" for m in asked.prompt(ASKED)) + "\n"
     file = PROMPTS / f"{name}.txt"
     if REWRITE:

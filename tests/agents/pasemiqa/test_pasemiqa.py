@@ -10,8 +10,8 @@ import pytest
 
 from rowhop.agents.pasemiqa.actions import Action, Board, best_span, read
 from rowhop.agents.pasemiqa.agent import Pasemiqa, PasemiqaSettings
-from rowhop.agents.pasemiqa.generator import Untrained
 from rowhop.agents.pasemiqa.planner import Planner, PlanSettings
+from rowhop.agents.pasemiqa.untrained import Untrained
 from rowhop.errors import ReplyError
 from rowhop.graph.textgraph import TextGraph, open_textgraph
 from rowhop.models.scripted import Scripted
@@ -61,7 +61,7 @@ def asked(
 ) -> tuple[Answer, Trace, Scripted]:
     model = Scripted(list(replies))
     trace = Trace(Question(question), budget)
-    answer = Pasemiqa(model, Planner(graph, Untrained(Letters())), settings).answer(trace.question, trace)
+    answer = Pasemiqa(model, Planner(graph, Untrained(Letters(), graph)), settings).answer(trace.question, trace)
     model.done()
     return answer, trace, model
 
@@ -181,28 +181,38 @@ def test_a_node_without_a_name_is_called_by_its_id(graph: TextGraph) -> None:
     assert answer.values == ("n1",)
 
 
-def test_the_embedded_model_gets_short_prompts_and_a_grammar(graph: TextGraph) -> None:
+def test_the_embedded_model_chooses_once_among_the_type_asked_for(graph: TextGraph) -> None:
     settings = PasemiqaSettings()
-    answer, _, model = asked(
-        graph, "Which wood is hard?", ["Action: Search[1]", "Action: Finish[1]"], settings=settings
-    )
-    (first, options), (_, last) = model.asked
+    replies = ["Action: Finish[2]"]
+    answer, _, model = asked(graph, "Which wood does the Chisel work on?", replies, settings=settings)
+    ((first, options),) = model.asked
+    assert "Search" not in options.grammar
+    assert "[2] " in first[-1].content
+    assert "(tool)" not in first[-1].content
+    assert "(Chisel works on Oak)" in first[-1].content
+    assert len(first[-1].content) < 1500
+    assert (answer.status, len(answer.values)) == ("answered", 1)
+    assert answer.values[0] in ("Oak", "Lime")
+
+
+def test_an_embedded_model_may_be_given_rounds(graph: TextGraph) -> None:
+    settings = PasemiqaSettings(rounds=2)
+    _, _, model = asked(graph, "Which wood is hard?", ["Action: Search[1]", "Action: Finish[1]"], settings=settings)
+    (_, options), (_, last) = model.asked
     assert 'root ::= "Action: " action' in options.grammar
     assert "Search" not in last.grammar
-    assert len(first[-1].content) < 1500
-    assert answer.status == "answered"
 
 
 def test_without_a_model_the_plan_answers(graph: TextGraph) -> None:
     trace = Trace(Question("What is made of Lime?"))
-    answer = Pasemiqa(None, Planner(graph, Untrained(Letters()))).answer(trace.question, trace)
+    answer = Pasemiqa(None, Planner(graph, Untrained(Letters(), graph))).answer(trace.question, trace)
     assert (answer.status, answer.cost.calls) == ("answered", 0)
     assert "untrained, letters ranks the relations" in answer.because
 
 
 def test_topics_replace_matching_and_the_plan_is_told(graph: TextGraph) -> None:
     trace = Trace(Question("what is it made of", topics=("p1",)))
-    plan = Planner(graph, Untrained(Letters()), settings=PlanSettings(keep=3)).plan(trace.question, trace)
+    plan = Planner(graph, Untrained(Letters(), graph), settings=PlanSettings(keep=3)).plan(trace.question, trace)
     assert [m.position for m in plan.matched] == [graph.store.position("p1")]
     assert len(plan.candidates) == 3
     assert "Planned by: untrained" in trace.steps[0].text

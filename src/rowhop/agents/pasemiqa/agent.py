@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rowhop import prompts
-from rowhop.agents.pasemiqa.actions import UNKNOWN, Action, Board, best_span, read
+from rowhop.agents.pasemiqa import compact
+from rowhop.agents.pasemiqa.actions import UNKNOWN, Action, Board, best_span, excerpt, one_line, read
 from rowhop.agents.pasemiqa.planner import Candidate, Plan, Planner, told_path
 from rowhop.errors import BudgetSpent, ReplyError
 from rowhop.graph import Path, edges
@@ -21,32 +22,21 @@ from rowhop.trace import GraphRead, Trace
 from rowhop.types import Answer, Evidence, Question, Status, Table, TextEvidence, TripleEvidence
 
 _PACKAGE = "rowhop.agents.pasemiqa"
+_WIDE = 100_000  # nodes of one hop that are followed to tell a path's edges
+_FOUND_BY = 100  # characters of the text by which a path's start was found
 _QUOTE = 300  # characters of a node's text that stand as evidence
 _EVIDENCE = 5  # answers that carry evidence
-_AROUND = 2  # candidates whose neighbours an embedded model sees at once, without a ranker
-_SURE = 0.6  # share of the first candidate from which an embedded model is not asked
-_LIKELY = 0.5  # see `PasemiqaSettings.likely`; for an embedded model
-
-# An embedded model chooses among numbers; a sentence of thought would cost it seconds and has not helped.
-_GRAMMAR = """
-root ::= "Action: " action
-action ::= "Finish[" number ("; " number)? "]" | "Search[" number "]" | "Query[" words "]"
-number ::= $numbers
-words ::= [a-zA-Z0-9 ,'-]{3,60}
-"""
-_GRAMMAR_LAST = """
-root ::= "Action: Finish[" number ("; " number)? "]"
-number ::= $numbers
-"""
+_ROUNDS = 5  # what T is unless it is said
 
 
 @dataclass(frozen=True)
 class PasemiqaSettings:
-    """`rounds` is the paper's T, `nodes` its K. `compact`: short prompts and replies by grammar (embedded models);
-    None means: as the model can. `shown` candidates of the plan enter the prompt; with a ranker only those that are
-    at least `likely` times as likely as the first (a small model is led astray by what is merely similar)."""
+    """`rounds` is the paper's T (None: 5, and 1 where `compact`), `nodes` its K. `compact`: short prompts and replies
+    by grammar (embedded models); None means: as the model can. `shown` candidates of the plan enter the prompt; with a
+    ranker only those at least `likely` times as likely as the first (what is merely similar leads a small model
+    astray)."""
 
-    rounds: int = 5
+    rounds: int | None = None
     nodes: int = 10
     shown: int = 10
     text_length: int = 300
@@ -80,15 +70,13 @@ class Pasemiqa:
         self.model, self.planner, self.settings = model, planner, settings
         constrains = bool(model and model.constrains)
         self.compact = constrains if settings.compact is None else settings.compact
+        self.rounds = settings.rounds or (compact.ROUNDS if self.compact else _ROUNDS)
         if self.compact:
-            # What fits in the context of a small model, and what it reads in a few seconds.
-            # With a ranker it chooses once: what it would look for, the ranker has seen.
             self.settings = replace(
                 settings,
-                rounds=min(settings.rounds, 2 if planner.ranker is None else 1),
-                shown=min(settings.shown, 5),
-                text_length=160,
-                likely=settings.likely or _LIKELY,
+                shown=min(settings.shown, compact.SHOWN),
+                text_length=compact.TEXT_LENGTH,
+                likely=settings.likely or compact.LIKELY,
             )
 
     def prompt(self, question: Question) -> tuple[Message, ...]:
@@ -102,10 +90,9 @@ class Pasemiqa:
         board = Board(self.planner.graph, question.text, self.settings.nodes, self.settings.text_length)
         run = _Run(plan, board)
         spent = ""
-        if self.model is not None and self._sure(plan):
-            run.sure = True
-            run.thought = f"The plan gives its first candidate {plan.candidates[0].score:.0%}; no model was asked."
-            trace.note("plan", run.thought)
+        if self.model is not None and self.compact and (sure := compact.sure(plan, self.planner.ranker is not None)):
+            run.sure, run.thought = True, sure
+            trace.note("plan", sure)
         elif self.model is not None:
             try:
                 self._rounds(self.model, question, run, trace)
@@ -118,14 +105,14 @@ class Pasemiqa:
         shown = board.show(c.position for c in self._shown(plan))
         candidates = "\n".join(shown) or "none"
         if self.compact:
-            system = prompts.text(_PACKAGE, "system_short")
-            # Untrained, the plan often stops one hop short; a small model does not search on by itself.
-            around = [] if self.planner.ranker is not None else list(self._shown(plan))[:_AROUND]
-            neighbours = "\n".join(board.search(board.records[c.position].id) for c in around)
-            candidates = f"{candidates}\n{neighbours}" if neighbours else candidates
-            user = prompts.fill(prompts.text(_PACKAGE, "plan_short"), candidates=candidates, question=question.text)
+            system = prompts.text(_PACKAGE, "system_short" if self.rounds > 1 else "system_choose")
+            some = zip(shown, self._shown(plan), strict=True)
+            lines = [compact.line(told, self._chain(c), self._found_by(c, question)) for told, c in some]
+            user = prompts.fill(
+                prompts.text(_PACKAGE, "plan_short"), candidates="\n".join(lines) or "none", question=question.text
+            )
         else:
-            system = prompts.fill(prompts.text(_PACKAGE, "system"), rounds=str(self.settings.rounds))
+            system = prompts.fill(prompts.text(_PACKAGE, "system"), rounds=str(self.rounds))
             matched = board.show((m.position for m in plan.matched[: self.settings.nodes]), 0)
             names = self.planner.graph.store.records({w.start.position for w in plan.paths}, 0)
             paths = [told_path(w, names[w.start.position].name) for w in plan.paths[: self.settings.nodes]]
@@ -138,26 +125,38 @@ class Pasemiqa:
             )
         return [Message("system", system), Message("user", user)]
 
-    def _sure(self, plan: Plan) -> bool:
-        """Whether the ranker leaves a small model nothing to decide; see docs/agents.md."""
-        ranked = self.compact and self.planner.ranker is not None and bool(plan.candidates)
-        return ranked and plan.candidates[0].score >= _SURE
+    def _chain(self, candidate: Candidate) -> list[TripleEvidence]:
+        """The edges of a candidate's path, by name."""
+        graph, via = self.planner.graph, candidate.via
+        if via is None:
+            return []
+        start = graph.store.record(via.start.position).id
+        chain = edges(graph, Path(start, via.hops), candidate.record.id, _WIDE)
+        names = {i: n.name for i, n in graph.nodes([e.subject for e in chain] + [e.object for e in chain]).items()}
+        return [TripleEvidence(names[e.subject], e.relation, names[e.object]) for e in chain]
+
+    def _found_by(self, candidate: Candidate, question: Question) -> str:
+        via = candidate.via
+        if via is None or via.start.end > via.start.start:
+            return ""
+        text = self.planner.graph.store.record(via.start.position).text
+        return one_line(excerpt(text, question.text, _FOUND_BY), _FOUND_BY)
 
     def _shown(self, plan: Plan) -> list[Candidate]:
-        some = plan.candidates[: self.settings.shown]
-        if self.planner.ranker is None or not some:
-            return list(some)
-        return [c for c in some if c.score >= self.settings.likely * some[0].score]
+        ranked = self.planner.ranker is not None
+        if not self.compact and not ranked:
+            return list(plan.candidates[: self.settings.shown])
+        return compact.shown(plan, self.settings.shown, self.settings.likely, ranked)
 
     def _rounds(self, model: ChatModel, question: Question, run: _Run, trace: Trace) -> None:
         messages = self.messages(question, run.plan, run.board)
-        for number in range(1, self.settings.rounds + 1):
-            left = self.settings.rounds - number
+        for number in range(1, self.rounds + 1):
+            left = self.rounds - number
             reply = ask(
                 model,
-                "system_short" if self.compact else "system",
+                ("system_short" if self.rounds > 1 else "system_choose") if self.compact else "system",
                 messages,
-                self._options(left == 0, len(run.board.seen)),
+                self._options(left == 0, run.board),
                 trace,
             ).text
             observation, ended = self._act(reply, run, trace)
@@ -167,12 +166,10 @@ class Pasemiqa:
             text = prompts.fill(prompts.text(_PACKAGE, "observation"), observation=observation, left=told)
             messages += [Message("assistant", reply), Message("user", text)]
 
-    def _options(self, last: bool, seen: int) -> Options:
+    def _options(self, last: bool, board: Board) -> Options:
         if not self.compact:
             return Options(max_tokens=400, stop=("Observation:",))
-        numbers = " | ".join(f'"{n}"' for n in range(1, min(seen, 99) + 1)) or '"unknown"'
-        grammar = prompts.fill(_GRAMMAR_LAST if last else _GRAMMAR, numbers=numbers)
-        return Options(max_tokens=40, grammar=grammar.strip())
+        return Options(max_tokens=60, grammar=compact.choosing(board) if last else compact.acting(board))
 
     def _act(self, reply: str, run: _Run, trace: Trace) -> tuple[str, bool]:
         """Carry out every action of a reply in order; (what was observed, whether the run ends)."""
@@ -180,7 +177,7 @@ class Pasemiqa:
             actions = read(reply)
         except ReplyError as error:
             return str(error), False
-        run.thought = reply.split("Action:")[0].replace("Thought:", "").strip()
+        run.thought = reply.split("Action:")[0].partition("Thought:")[2].strip()
         if run.thought:
             trace.note("thought", run.thought)
         told: list[str] = []
@@ -270,17 +267,12 @@ class Pasemiqa:
     def _evidence(self, question: Question, chosen: Sequence[int], run: _Run) -> tuple[Evidence, ...]:
         """For each answer the edges of its path and the sentence nearest to the question, as the graph holds them."""
         graph = self.planner.graph
-        via = {c.position: c.via for c in run.plan.candidates}
+        via = {c.position: c for c in run.plan.candidates}
         found: list[Evidence] = []
         for position in chosen:
             record = graph.store.record(position)
-            if (walked := via.get(position)) is not None:
-                start = graph.store.record(walked.start.position).id
-                chain = edges(graph, Path(start, walked.hops), record.id, 100_000)
-                names = {
-                    i: n.name for i, n in graph.nodes([e.subject for e in chain] + [e.object for e in chain]).items()
-                }
-                found += [TripleEvidence(names[e.subject], e.relation, names[e.object]) for e in chain]
+            if (candidate := via.get(position)) is not None:
+                found += self._chain(candidate)
             if record.text:
                 a, b = best_span(record.text, question.text, _QUOTE)
                 found.append(TextEvidence(run.board.name(position), record.text[a:b], a, b))

@@ -96,38 +96,6 @@ class Trained:
         return np.array([every[code[o]] if o in code else _UNSEEN for o in options])
 
 
-class Untrained:
-    """No training data: a hop is as likely as its words are near the question's (embedder)."""
-
-    sharpness = 12.0
-
-    def __init__(self, embedder: Embedder) -> None:
-        self.embedder = embedder
-        self._known: dict[str, np.ndarray] = {}
-
-    @property
-    def name(self) -> str:
-        return f"untrained, {self.embedder.name} ranks the relations"
-
-    def begin(self, question: str, spots: Sequence[Start]) -> list[object]:
-        return list(self.embedder.embed([masked(question, s) for s in spots], query=True))
-
-    def next(self, state: object, kind: str, prefix: Sequence[str], options: Sequence[str]) -> np.ndarray:
-        told = {o: " ".join([*prefix, o]).replace("^", "").replace("_", " ") for o in options if o not in (STOP, TEXT)}
-        if new := [t for t in dict.fromkeys(told.values()) if t not in self._known]:
-            self._known.update(zip(new, self.embedder.embed(new), strict=True))
-        # Stopping is as likely as the path so far is near the question; text alone a little less than an average hop.
-        far = [float(np.asarray(state) @ self._known[told[o]]) if o in told else np.nan for o in options]
-        mean = float(np.nanmean(far)) if told else 0.0
-        here = " ".join(prefix).replace("^", "").replace("_", " ")
-        stop = float(np.asarray(state) @ self._known[here]) if here in self._known else mean
-        logits = self.sharpness * np.array(
-            [stop if o == STOP else mean if o == TEXT else f for o, f in zip(options, far, strict=True)]
-        )
-        result: np.ndarray = logits - np.logaddexp.reduce(logits)
-        return result
-
-
 @dataclass
 class _Partial:
     hops: tuple[tuple[int, bool], ...]

@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
 
 from rowhop.agents.pasemiqa import ranker as ranking
-from rowhop.agents.pasemiqa.generator import LONGEST, Scorer, Start, Trained, Untrained, Walked, decode, place, ranked
+from rowhop.agents.pasemiqa.generator import LONGEST, Scorer, Start, Trained, Walked, decode, place, ranked
 from rowhop.agents.pasemiqa.light import LightModel
 from rowhop.agents.pasemiqa.ranker import Ranker
+from rowhop.agents.pasemiqa.untrained import Untrained
 from rowhop.errors import SourceError
 from rowhop.graph.textgraph import TextGraph
 from rowhop.graph.textgraph_match import Mention, Mode, match
@@ -37,12 +39,14 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Plan:
-    """`generator` says who planned; `paths` are the best first and a distribution per planned node."""
+    """`generator` says who planned; `paths` are the best first and a distribution per planned node. `asked` are the
+    types that the question's words ask for, as an untrained generator reads them."""
 
     matched: tuple[Mention, ...]
     paths: tuple[Walked, ...]
     candidates: tuple[Candidate, ...]
     generator: str
+    asked: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,7 @@ class Planner:
         Raises SourceError for files that are no trained models or were made with another embedder.
         """
         if trained is None or not (trained / PATHS).is_file():
-            return cls(graph, Untrained(embedder), None, settings)
+            return cls(graph, Untrained(embedder, graph), None, settings)
         paths = LightModel.load(trained / PATHS)
         if paths.embedder != embedder.name:
             raise SourceError(
@@ -107,7 +111,7 @@ class Planner:
         records = self.graph.store.records(p for p, _ in order)
         best = _best_paths(walked)
         candidates = tuple(Candidate(p, records[p], score, best.get(p)) for p, score in order)
-        plan = Plan(tuple(mentions), tuple(walked), candidates, self.generator)
+        plan = Plan(tuple(mentions), tuple(walked), candidates, self.generator, self._asked(question.text))
         if trace is not None:
             self._tell(plan, trace, time.monotonic() - begun)
         return plan
@@ -141,12 +145,25 @@ class Planner:
     def _order(self, question: str, walked: Sequence[Walked]) -> list[tuple[int, float]]:
         """Ends of the likeliest paths, then nodes near in text; where "text" is the likeliest path, text first."""
         keep = self.settings.keep
-        text = [(self.graph.store.position(m.node.id), m.score) for m in self.graph.nearest(question, keep)]
-        near = [p for p, _ in text if p is not None]
+        near = self._near(question)
         by_path = ranked(self.graph, [w for w in walked if len(w.ends)], self._likeness(question, walked), keep)
         text_first = not walked or not walked[0].hops
+        if text_first and self.scorer is not None:
+            # In turns: what is near in text may be the answer, or stand one hop from it.
+            near = [p for pair in zip_longest(near, by_path) for p in pair if p is not None]
         order = list(dict.fromkeys([*near, *by_path] if text_first else [*by_path, *near]))[:keep]
         return [(p, 1.0 / (i + 1)) for i, p in enumerate(order)]
+
+    def _asked(self, question: str) -> frozenset[str]:
+        return self.scorer.asked(question) if isinstance(self.scorer, Untrained) else frozenset()
+
+    def _near(self, question: str) -> list[int]:
+        """The nodes nearest in text; without training those of the type that the question asks for first."""
+        keep = self.settings.keep
+        found = [m for kind in sorted(self._asked(question)) for m in self.graph.nearest(question, keep, kind=kind)]
+        found = sorted(found, key=lambda m: -m.score) + list(self.graph.nearest(question, keep))
+        at = self.graph.store.positions([m.node.id for m in found])
+        return list(dict.fromkeys(at[m.node.id] for m in found))
 
     def _likeness(self, question: str, walked: Sequence[Walked]) -> dict[int, float]:
         graph = self.graph
