@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: help demo test check format docs golden bench clean
 
 help:
-	@echo "make demo    set up .venv/, fetch the embedded model once, answer four questions over examples/"
+	@echo "make demo    set up .venv/, fetch the embedded model once, answer questions over examples/"
 	@echo "make test    set up .venv/, run the tests"
 	@echo "make check   format, lint, types, documentation, tests: all that a change must pass"
 	@echo "make docs    write the generated parts of docs/ anew"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Four questions over the examples, answered by the embedded model: a CSV, a workbook, a database, and two together.
+# Questions over the examples, answered by the embedded model: a CSV, a workbook, a database, two together, and a graph
+# whose nodes carry text.
 # What the right answers are is known here, so that the demo can say how it went.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -30,8 +31,9 @@ ask 10 examples/shop/customers.csv "How many customers are from Norway?"
 ask 44 examples/shop/orders.xlsx "What is the total quantity of desk lamps ordered?"
 ask 7 examples/library.sqlite "How many books are still out?"
 ask 13 examples/shop/customers.csv examples/shop/helpdesk.sqlite "How many tickets were opened by customers from Norway?"
+ask "Jon Madlener" examples/trails "Who keeps the hut where rowing boats can be borrowed?"
 
 echo
-[ $wrong -eq 0 ] && echo "All four answers are right." || echo "$wrong of four answers are wrong."
+[ $wrong -eq 0 ] && echo "All answers are right." || echo "$wrong of the answers are wrong."
 echo "Now ask your own file:  $rowhop ask FILE \"your question\""
 [ $wrong -eq 0 ]
