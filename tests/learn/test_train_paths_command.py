@@ -84,5 +84,5 @@ def test_the_answer_stands_above_the_ranking(
     assert run([*question, f"replay:{tmp_path / 'replies.jsonl'}"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Rosa Tschan"
-    assert any("Rosa Tschan" in line and "finish" in line for line in lines[1:5])
+    assert any(line.startswith(" p3 ") and "Rosa Tschan" in line for line in lines[1:5])
     assert any(line.startswith("… ") and "more rows" in line for line in lines)
