@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Questions over the examples, answered by the embedded model: a CSV, a workbook, a database, two together, and a graph
-# whose nodes carry text.
+# whose nodes carry text; and an RDF graph, which two methods are asked.
 # What the right answers are is known here, so that the demo can say how it went.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -32,6 +32,10 @@ ask 44 examples/shop/orders.xlsx "What is the total quantity of desk lamps order
 ask 7 examples/library.sqlite "How many books are still out?"
 ask 13 examples/shop/customers.csv examples/shop/helpdesk.sqlite "How many tickets were opened by customers from Norway?"
 ask "Jon Madlener" examples/trails "Who keeps the hut where rowing boats can be borrowed?"
+
+for method in ppoga pandora; do
+    ask "Old Quay" --method $method examples/lakes.ttl "Where was the captain of the Otter born?"
+done
 
 echo
 [ $wrong -eq 0 ] && echo "All answers are right." || echo "$wrong of the answers are wrong."

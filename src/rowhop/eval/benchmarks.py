@@ -53,11 +53,13 @@ def sample(items: Sequence[Item], n: int | None, seed: int = 0) -> list[Item]:
 def load(name: str, folder: Path, split: str = "") -> list[Item]:
     """All items of a benchmark. Raises ConfigError for an unknown name, SourceError for files not as expected."""
     from rowhop.eval import graph_benchmarks as graphs
+    from rowhop.eval import own_questions
 
     known: dict[str, tuple[Callable[[Path, str], list[Item]], str]] = {
         "wikitq": (wikitq, "dev"),
         "spider": (spider, "dev"),
         "plain": (plain, ""),
+        "metaqa-own": (own_questions.questions, ""),
         "metaqa": (graphs.metaqa, "dev"),
         "pathquestion": (graphs.pathquestion, "measure"),
         "webqsp": (graphs.webqsp, "measure"),

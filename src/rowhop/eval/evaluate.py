@@ -30,7 +30,13 @@ if TYPE_CHECKING:
     from rowhop.models import ChatModel
 
 DATA = "ROWHOP_BENCH_DATA"  # a folder with one folder per benchmark, used where no data is named
-_FOLDERS = {"webqsp": "freebase", "cwq": "freebase", "grailqa": "freebase", "stark-prime": "stark_prime"}
+_FOLDERS = {
+    "webqsp": "freebase",
+    "cwq": "freebase",
+    "grailqa": "freebase",
+    "stark-prime": "stark_prime",
+    "metaqa-own": "metaqa",
+}
 RUNS = Path("runs")
 _ANSWERING = ("agents", "sources", "graph", "models", "search", "sandbox")
 

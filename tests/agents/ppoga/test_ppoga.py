@@ -175,6 +175,18 @@ def test_prose_where_a_choice_is_due(lakes: TripleGraph) -> None:
             ["boat whose sails on is Lake Wend", "launched of each"],
             ("Heron",),
         ),
+        (
+            Question("Which boat on Lake Wend has the most seats?", ("Lake Wend",)),
+            "3",
+            ["seats of boat whose sails on is Lake Wend", "seats of each"],
+            ("Otter",),
+        ),
+        (
+            Question("How many seats has the largest boat on Lake Wend?", ("Lake Wend",)),
+            "3",
+            ["seats of boat whose sails on is Lake Wend"],
+            ("120",),
+        ),
         (Question("Which has more seats, Otter or Pike?", ("Otter", "Pike")), "5", ["seats of Otter"], ("Otter",)),
     ],
 )

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 
 from rowhop.agents.ppoga.executor import CHAINS, Executor
 from rowhop.agents.ppoga.lessons import Lessons, sparql
-from rowhop.agents.ppoga.measure import Measured, compared, measured
+from rowhop.agents.ppoga.measure import Measured, asks_value, compared, measured, number
 from rowhop.agents.ppoga.memory import Memory, Plan, PlanStep, StepCycle, Strategic, Verdict
 from rowhop.agents.ppoga.planner import Planner, PlanSettings
 from rowhop.errors import BudgetSpent, SourceError
 from rowhop.graph import Edge, Graph, Node
 from rowhop.graph.linking import Linker
-from rowhop.graph.routes import Explorer, Leap
+from rowhop.graph.routes import Explorer, Leap, Route
 from rowhop.models import ChatModel, Embedder
 from rowhop.trace import Trace
 from rowhop.types import Answer, Caution, Program, Question, Status, Table, TripleEvidence
@@ -122,8 +122,8 @@ class Ppoga:
         walked: dict[int, list[Leap]] = {i: [] for i in range(len(plan.starts))}
         content = True
         narrow: frozenset[str] | None = None
-        for number, step in enumerate(plan.steps):
-            last = number + 1 == len(plan.steps)
+        for place, step in enumerate(plan.steps, 1):
+            last = place == len(plan.steps)
             if step.branch == 0 and len(plan.starts) > 1 and narrow is None:
                 narrow = frozenset(n.id for n in reached[1])
             done = self._step(memory, step, reached[step.branch], last, trace)
@@ -224,7 +224,18 @@ class Ppoga:
     def _outcome(self, memory: Memory, topics: Sequence[Node], attempt: Attempt, trace: Trace) -> Measured:
         if memory.strategic.operation == "compare":
             return compared(self.explorer, memory, topics, attempt.walked[0])
-        return measured(self.model, self.explorer, memory, attempt.found, trace)
+        found = attempt.found
+        if len(attempt.plan.starts) == 1:
+            found = self.holders(memory.strategic, attempt)
+        return measured(self.model, self.explorer, memory, found, trace)
+
+    def holders(self, strategic: Strategic, attempt: Attempt) -> tuple[Node, ...]:
+        """For "which boat has the most seats" the plan may have led to the seats: the boats are asked for."""
+        leaps = attempt.walked[0]
+        asked_back = strategic.operation in ("highest", "lowest") and not asks_value(strategic.question)
+        if not asked_back or len(leaps) < 2 or not all(number(n.name) is not None for n in attempt.found):
+            return attempt.found
+        return self.explorer.walk(Route(attempt.plan.starts[0].id, leaps[:-1])) or attempt.found
 
     def _evidence(self, attempt: Attempt, ends: Sequence[Node]) -> list[Edge]:
         """The edges by which the answers were reached, on every branch."""

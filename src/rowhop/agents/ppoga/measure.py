@@ -27,12 +27,28 @@ _LOW = re.compile(
 _COUNTED = re.compile(r"\b(most|fewest|least|more|fewer)\b", re.IGNORECASE)
 
 
+_VALUE = re.compile(
+    r"((in|on|since) )?(when\b|how\b|(what|which) (is|was|are|were)? ?(the )?(\w+ )?"
+    r"(year|date|day|month|number|value|age)s?\b)",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True)
 class Measured:
     values: tuple[Value, ...]
     nodes: tuple[Node, ...] = ()
     because: str = ""
     cautions: tuple[Caution, ...] = ()
+
+
+def asks_value(question: str) -> bool:
+    """Whether a number or date is asked for, and not what has it.
+
+    >>> asks_value("In which year was the first one built?"), asks_value("Which boat has the most seats?")
+    (True, False)
+    """
+    return bool(_VALUE.match(question.strip()))
 
 
 def measured(model: ChatModel, explorer: Explorer, memory: Memory, found: Sequence[Node], trace: Trace) -> Measured:
