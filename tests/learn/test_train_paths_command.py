@@ -21,7 +21,11 @@ def test_learn_and_measure_on_ones_own_questions(
     told = capsys.readouterr().err
     assert "Learnt from 12 questions" in told
     assert "without a ranker" in told
-    assert "The plan alone, on 12 questions: Hit@1" in told
+    assert "12 questions, without a chat model" in told
+    assert "  the plan: Hit@1 " in told
+    for part in ("nodes by exact matching", "nodes by fused matching", "words alone", "meaning alone", "rank fusion"):
+        assert f"{part}" in told
+    assert "; the plan +" in told
     assert len(list((tmp_path / "paths").glob("*/paths.npz"))) == 1
 
 
@@ -48,7 +52,9 @@ def test_paths_over_a_file_of_bare_triples(
         asked += [f"who acts in [Film {i}]\tActor {i % 7}\tx" for i in range(first, last)]
         (tmp_path / hops / f"{split}.txt").write_text("\n".join(asked))
     assert run(["train-paths", "metaqa", "--data", str(tmp_path), "--measure", "dev", "--hops", "3"]) == 0
-    assert "The plan alone, 1-hop, on 16 questions: Hit@1 1.000" in capsys.readouterr().err
+    assert "1-hop: 16 questions" in (told := capsys.readouterr().err)
+    assert "the plan: Hit@1 1.000 " in told
+    assert "words alone" not in told
 
 
 def test_a_file_of_triples(tmp_path: Path) -> None:

@@ -79,31 +79,18 @@ def train_routes(
 
 
 def _measure(graph: TextGraph, embedder: Embedder, folder: Path, items: Sequence[Item]) -> None:
-    """The plan alone, without a chat model. A question without an answer stays in the count."""
+    """The plan and, where nodes carry text, each of its parts; no chat model is asked."""
     from rowhop.agents.pasemiqa.planner import Planner
-    from rowhop.eval import metrics
+    from rowhop.learn.parts import measure
 
-    planner = Planner.of(graph, embedder, folder)
-    names = ("Hit@1", "Hit@5", "Recall@20", "MRR")
-    sums: dict[str, list[float]] = {}
-    for item in items:
-        ranking = [c.record.id for c in planner.plan(item.question).candidates]
-        gold = item.gold.values
-        scores = (
-            metrics.hit_at(ranking, gold, 1, identifiers=True),
-            metrics.hit_at(ranking, gold, 5, identifiers=True),
-            metrics.recall_at(ranking, gold, 20),
-            metrics.reciprocal_rank(ranking, gold),
-        )
-        total = sums.setdefault(item.level, [0.0] * (len(names) + 1))
-        for i, value in enumerate([*(score.value for score in scores), 1.0]):
-            total[i] += value
     if not items:
         raise SourceError("There are no questions to measure on.")
-    for level, total in sums.items():
-        n = total[-1]
-        told = ", ".join(f"{name} {value / n:.3f}" for name, value in zip(names, total, strict=False))
-        screen.say(f"The plan alone{f', {level}' if level else ''}, on {n:.0f} questions: {told}.")
+    planner = Planner.of(graph, embedder, folder)
+    for level in dict.fromkeys(item.level for item in items):
+        some = [item for item in items if item.level == level]
+        screen.say(f"{f'{level}: ' if level else ''}{len(some)} questions, without a chat model (95 % intervals):")
+        for part in measure(planner, some, every=graph.has_text):
+            screen.say(f"  {part.told()}")
 
 
 _told: dict[str, int] = {}
