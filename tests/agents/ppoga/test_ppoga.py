@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from rowhop.agents.ppoga.agent import Ppoga, PpogaSettings
-from rowhop.agents.ppoga.executor import error_signal
 from rowhop.agents.ppoga.candidates import candidates
+from rowhop.agents.ppoga.executor import error_signal
 from rowhop.agents.ppoga.lessons import Lessons
 from rowhop.agents.ppoga.memory import Plan, PlanStep, Prediction
 from rowhop.agents.ppoga.planner import PlanSettings
@@ -159,10 +159,11 @@ def test_prose_where_a_choice_is_due(lakes: TripleGraph) -> None:
     [
         (
             Question("How many boats have Ada Röst as captain?", ("Ada Röst",)),
-            "2",
+            "",
             ["boat whose captain is Ada Röst"],
             (2,),
         ),
+        (Question("How many seats has the Otter?", ("Otter",)), "", ["seats of Otter"], ("120",)),
         (
             Question("Which boat on Lake Wend has the most seats?", ("Lake Wend",)),
             "3",
@@ -178,7 +179,7 @@ def test_prose_where_a_choice_is_due(lakes: TripleGraph) -> None:
         (
             Question("Which boat on Lake Wend has the most seats?", ("Lake Wend",)),
             "3",
-            ["seats of boat whose sails on is Lake Wend", "seats of each"],
+            ["seats of boat whose sails on is Lake Wend"],
             ("Otter",),
         ),
         (
@@ -187,14 +188,15 @@ def test_prose_where_a_choice_is_due(lakes: TripleGraph) -> None:
             ["seats of boat whose sails on is Lake Wend"],
             ("120",),
         ),
-        (Question("Which has more seats, Otter or Pike?", ("Otter", "Pike")), "5", ["seats of Otter"], ("Otter",)),
+        (Question("Which has more seats, Otter or Pike?", ("Otter", "Pike")), "", ["seats of Otter"], ("Otter",)),
     ],
 )
 def test_operations(
     lakes: TripleGraph, question: Question, operation: str, replies: list[str], values: tuple[object, ...]
 ) -> None:
     first, *rest = replies
-    script = [operation, pick(first), predicted("thing", "several"), *map(pick, rest)]
+    asked = [operation] if operation else []  # wording without doubt costs no call
+    script = [*asked, pick(first), predicted("thing", "several"), *map(pick, rest)]
     answer, _, model = run(lakes, question, script)
     model.done()
     assert answer.values == values

@@ -94,7 +94,7 @@ class Ppoga:
     def _run(self, memory: Memory, topics: list[Node], attempts: list[Attempt], trace: Trace) -> None:
         strategic = memory.strategic
         memory.knowledge.saw(tuple(topics))
-        strategic.operation = self.planner.operation(strategic.question, trace)
+        strategic.operation = self.planner.operation(strategic.question, len(topics), trace)
         if strategic.operation == "compare" and len(topics) < 2:
             strategic.operation = "list"
         starts = topics[:1] if strategic.operation == "compare" else topics
@@ -224,18 +224,17 @@ class Ppoga:
     def _outcome(self, memory: Memory, topics: Sequence[Node], attempt: Attempt, trace: Trace) -> Measured:
         if memory.strategic.operation == "compare":
             return compared(self.explorer, memory, topics, attempt.walked[0])
-        found = attempt.found
-        if len(attempt.plan.starts) == 1:
-            found = self.holders(memory.strategic, attempt)
-        return measured(self.model, self.explorer, memory, found, trace)
+        holders, by = self._holders(memory.strategic, attempt)
+        return measured(self.model, self.explorer, memory, holders or attempt.found, by, trace)
 
-    def holders(self, strategic: Strategic, attempt: Attempt) -> tuple[Node, ...]:
-        """For "which boat has the most seats" the plan may have led to the seats: the boats are asked for."""
+    def _holders(self, strategic: Strategic, attempt: Attempt) -> tuple[tuple[Node, ...], Leap]:
+        """For "which boat has the most seats" the plan may have led to the seats: the boats are asked for, by them."""
         leaps = attempt.walked[0]
-        asked_back = strategic.operation in ("highest", "lowest") and not asks_value(strategic.question)
-        if not asked_back or len(leaps) < 2 or not all(number(n.name) is not None for n in attempt.found):
-            return attempt.found
-        return self.explorer.walk(Route(attempt.plan.starts[0].id, leaps[:-1])) or attempt.found
+        extreme = strategic.operation in ("highest", "lowest") and not asks_value(strategic.question)
+        values = all(number(n.name) is not None for n in attempt.found)
+        if not extreme or not values or len(leaps) < 2 or len(attempt.plan.starts) > 1:
+            return (), ()
+        return self.explorer.walk(Route(attempt.plan.starts[0].id, leaps[:-1])), leaps[-1]
 
     def _evidence(self, attempt: Attempt, ends: Sequence[Node]) -> list[Edge]:
         """The edges by which the answers were reached, on every branch."""

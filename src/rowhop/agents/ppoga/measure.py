@@ -51,12 +51,21 @@ def asks_value(question: str) -> bool:
     return bool(_VALUE.match(question.strip()))
 
 
-def measured(model: ChatModel, explorer: Explorer, memory: Memory, found: Sequence[Node], trace: Trace) -> Measured:
+def measured(
+    model: ChatModel, explorer: Explorer, memory: Memory, found: Sequence[Node], by: Leap, trace: Trace
+) -> Measured:
+    """`by` leads to what extremes are compared by, where the plan has said it; else the model chooses."""
     operation = memory.strategic.operation
-    if operation == "count":
+    # "How many seats has it" asks for a number that the graph states.
+    if operation == "count" and not (found and all(number(n.name) is not None for n in found)):
         return Measured((len(found),), tuple(found), f"{len(found)} were found.")
     if operation in ("highest", "lowest") and len(found) > 1:
-        best = _extreme(model, explorer, memory, found, operation == "highest", trace)
+        high = operation == "highest"
+        if by:
+            values = [(n, _value(explorer, n, by, high)) for n in found[:LOOKED_AT]]
+            known = [(n, v) for n, v in values if v is not None]
+            return _picked(known, high, _by(explorer, by, found), len(found))
+        best = _extreme(model, explorer, memory, found, high, trace)
         if best is not None:
             return best
     return Measured(tuple(n.name for n in found), tuple(found))

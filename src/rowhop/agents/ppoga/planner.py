@@ -28,6 +28,7 @@ _CUES = re.compile(
     r"older|younger|newer|larger|smaller|bigger|longer|shorter|higher|lower)\b",
     re.IGNORECASE,
 )
+_SUPERLATIVE = re.compile(r"\b(most|least|fewest|first|last|\w{2,}est)\b", re.IGNORECASE)
 _NO_CUES = frozenset("best west east north-west interest guest forest request test quest honest rest modest".split())
 _OPERATIONS: tuple[Operation, ...] = ("list", "count", "highest", "lowest", "compare")
 _KINDS = ("person", "place", "group", "work", "event", "date", "number", "thing")
@@ -62,10 +63,16 @@ class Planner:
 
     # ---- decomposition
 
-    def operation(self, question: str, trace: Trace) -> Operation:
+    def operation(self, question: str, topics: int, trace: Trace) -> Operation:
+        """What to do with what is found. Wording that leaves no doubt costs no call."""
         cues = [c.casefold() for c in _CUES.findall(question)]
-        if not [c for c in cues if c not in _NO_CUES]:
+        cues = [c for c in cues if c not in _NO_CUES]
+        if not cues:
             return "list"
+        if topics > 1 and re.search(r"\bor\b", question, re.IGNORECASE):
+            return "compare"
+        if re.search(r"\b(how many|number of)\b", question, re.IGNORECASE) and not _SUPERLATIVE.search(question):
+            return "count"
         chosen = choose(self.model, "operation", len(_OPERATIONS), trace, question=question)
         return "list" if chosen is None else _OPERATIONS[chosen]
 
