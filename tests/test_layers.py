@@ -14,7 +14,7 @@ LAYERS = {
     "trace": 1, "tracefile": 1, "prompts": 1, "models": 1, "search": 1, "sandbox": 1,
     "memory": 2, "sources": 2, "graph": 2,
     "agents": 3,
-    "config": 4, "build": 4,
+    "config": 4, "build": 4, "providers": 4,
     "eval": 5, "learn": 5,
     "cli": 6, "web": 6, "mcp": 6, "front": 6, "__init__": 6,
 }  # fmt: skip

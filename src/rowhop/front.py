@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from rowhop import build, config
+from rowhop import build, config, providers
 from rowhop.errors import BudgetSpent, ConfigError, RowhopError
 from rowhop.models import ChatModel, Message
 from rowhop.trace import Budget, Trace
@@ -54,7 +54,7 @@ class Session:
         notes: str = "",
         settings: Settings | None = None,
         sends: bool = True,
-        progress: build.Fetching | None = None,
+        progress: providers.Fetching | None = None,
     ) -> None:
         self.settings = settings or config.load()
         if isinstance(model, str):
@@ -65,7 +65,7 @@ class Session:
         try:
             self.notes = "\n\n".join(filter(None, (build.notes(self.settings), notes.strip())))
             if model is None or isinstance(model, str):
-                model = build.chat_model(self.settings, self.source, sends=sends, progress=progress)
+                model = providers.chat_model(self.settings, self.source, sends=sends, progress=progress)
             self.model: ChatModel = model
             self.method = "own" if agent else build.method(self.settings, self.source)
             self._agent: Agent = agent or build.agent(self.method, self.model, self.source, self.settings, self.notes)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from rowhop.cli import answers, screen
 
 if TYPE_CHECKING:
-    from rowhop.build import Fetching
     from rowhop.config import Settings
+    from rowhop.providers import Fetching
 
 
 def listed(settings: Settings, as_json: bool) -> int:
@@ -52,11 +52,11 @@ def get(name: str, source: Path | None, settings: Settings) -> int:
 
 def test(settings: Settings) -> int:
     """One short prompt to the model that ask would use."""
-    from rowhop import build
+    from rowhop import providers
     from rowhop.models import Message, Options
 
     with fetching() as progress:
-        model = build.bare_model(settings, progress=progress)
+        model = providers.bare_model(settings, progress=progress)
     start = time.monotonic()
     first: list[float] = []
 

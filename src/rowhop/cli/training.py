@@ -20,7 +20,7 @@ def train_paths(
     benchmark: str, data: Path, split: str, measure: str, hops: int, out: Path | None, settings: Settings
 ) -> int:
     """Train on one part of a benchmark (or the user's own questions); with `measure`, test the plan on another."""
-    from rowhop import build
+    from rowhop import build, providers
     from rowhop.eval.benchmarks import load
     from rowhop.graph.textgraph import open_textgraph
     from rowhop.learn.paths_rank import RankTraining, Solved, train_planning
@@ -29,7 +29,7 @@ def train_paths(
     sources = {item.sources for item in items}
     if len(sources) != 1 or len(next(iter(sources))) != 1:
         raise ConfigError(f"Paths are learnt on one graph; the questions in {data} name {len(sources)} sources.")
-    embedder = build.embedder(settings)
+    embedder = providers.embedder(settings)
     graph = open_textgraph(next(iter(sources))[0], settings.cache_folder, embedder, _tell)
     solved = [Solved(i.question.text, tuple(map(str, i.gold.values)), i.question.topics) for i in items]
     planning = train_planning(graph, embedder, solved, RankTraining(longest=hops), progress=_tell)
@@ -50,7 +50,7 @@ def train_routes(
     benchmark: str, data: Path, split: str, n: int, hops: int, out: Path | None, settings: Settings
 ) -> int:
     """Learn routes for PPoGA from `n` questions (0: all) of one part of a benchmark, or of the user's own file."""
-    from rowhop import build
+    from rowhop import build, providers
     from rowhop.eval.benchmarks import load, sample
     from rowhop.eval.graph_benchmarks import graph_of
     from rowhop.graph.routes import Explorer
@@ -66,7 +66,7 @@ def train_routes(
     if not build.is_graph(graph):
         raise ConfigError(f"Routes are learnt on a graph; {graph.name} is none.")
     solved = [Solved(i.question.text, tuple(map(str, i.gold.values)), i.question.topics) for i in items]
-    explorer = Explorer(graph, build.embedder(settings))
+    explorer = Explorer(graph, providers.embedder(settings))
     learnt = train_routes(explorer, solved, RouteTraining(depth=hops), progress=_tell)
     folder = out or build.trained_routes(settings, graph)
     learnt.lessons.save(folder)

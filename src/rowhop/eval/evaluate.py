@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rowhop import build, config
+from rowhop import build, config, providers
 from rowhop.errors import ConfigError
 from rowhop.eval.benchmarks import Item, load, sample
 from rowhop.eval.graph_benchmarks import graph_of
@@ -169,8 +169,8 @@ class _Opened:
         try:
             # Only the reply cache depends on the source: one model serves the whole run.
             bare = config.changed(self.settings, {"cache": {"replies": False}})
-            self.model = self.model or build.chat_model(bare, over)
-            model = build.cached(self.model, self.settings, over) if self.settings.cache.replies else self.model
+            self.model = self.model or providers.chat_model(bare, over)
+            model = providers.cached(self.model, self.settings, over) if self.settings.cache.replies else self.model
             method = build.method(self.settings, over)
             return build.agent(method, model, over, self.settings, self.notes), over, method
         except BaseException:
