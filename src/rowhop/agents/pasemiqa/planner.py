@@ -51,13 +51,15 @@ class Plan:
 
 @dataclass(frozen=True)
 class PlanSettings:
-    """`planned` nodes by text, `beam` paths per planned node, `keep` candidates."""
+    """`planned` nodes by text, `beam` paths per planned node, `keep` candidates. Without `text` no candidate comes from
+    its text alone."""
 
     mode: Mode = "fused"
     planned: int = 5
     beam: int = 8
     longest: int = LONGEST
     keep: int = 20
+    text: bool = True
 
 
 class Planner:
@@ -145,7 +147,7 @@ class Planner:
     def _order(self, question: str, walked: Sequence[Walked]) -> list[tuple[int, float]]:
         """Ends of the likeliest paths, then nodes near in text; where "text" is the likeliest path, text first."""
         keep = self.settings.keep
-        near = self._near(question)
+        near = self._near(question) if self.settings.text else []
         by_path = ranked(self.graph, [w for w in walked if len(w.ends)], self._likeness(question, walked), keep)
         text_first = not walked or not walked[0].hops
         if text_first and self.scorer is not None:
