@@ -60,6 +60,15 @@ def find_type(declared: str, cells: Iterable[object]) -> tuple[Dtype, str]:
     return ("number" if _declared_type(declared) == "number" else "integer"), ""
 
 
+def are_other_dates(cells: Iterable[object]) -> bool:
+    """Texts that are all dates, though not all as SQL compares them: '2024-1-5' sorts after '2024-01-10'."""
+    from rowhop.sources.dates import read_date
+
+    texts = [c for c in cells if c is not None]
+    written = [t for t in texts if isinstance(t, str) and not is_missing(t)]
+    return bool(written) and all(isinstance(t, str) for t in texts) and all(read_date(t) is not None for t in written)
+
+
 def _declared_type(declared: str) -> Dtype:
     up = declared.upper()
     if "INT" in up:

@@ -143,6 +143,8 @@ def _skip_title(grid: Sequence[Sequence[str]], width: int, most: int) -> int:
         if not below:
             return 0
         filled = _count(row)
+        if filled and len(row) == len(grid[number + 1]) > 1 and _all_measured(grid[number + 1]):
+            return number  # the row below cannot be the header: this one is, with blank cells
         usual = sorted(below)[len(below) // 2]
         if filled > most or (filled > 1 and filled >= usual * 0.5):
             return number
@@ -155,10 +157,11 @@ def _has_no_header(grid: Sequence[Sequence[str]]) -> bool:
     """All cells of the first row are measurements, which no one writes as a header (years are)."""
     if len(grid) < 2:
         return False
-    row = grid[0]
-    return (
-        bool(row) and all(_is_measurement(c.strip()) for c in row) and all(_is_measurement(c.strip()) for c in grid[1])
-    )
+    return _all_measured(grid[0]) and _all_measured(grid[1])
+
+
+def _all_measured(row: Sequence[str]) -> bool:
+    return bool(row) and all(_is_measurement(c.strip()) for c in row)
 
 
 def _is_measurement(cell: str) -> bool:

@@ -30,6 +30,9 @@ def read_catalog(connection: sqlite3.Connection, source: str, count: bool) -> Ca
     return catalog(typed_alike(tables), source, left_out=left_out)
 
 
+_OTHER_DATES = "dates not written YYYY-MM-DD: they do not sort or compare by time"
+
+
 def _read_table(connection: sqlite3.Connection, name: str, view: bool, count: bool, left_out: list[str]) -> Table:
     info = connection.execute(f"PRAGMA table_xinfo({quoted(name)})").fetchall()
     total, rows = None, []
@@ -51,7 +54,8 @@ def _read_table(connection: sqlite3.Connection, name: str, view: bool, count: bo
         found = [row[position] for row in rows]
         dtype, parsed_from = cells.find_type(declared or "", found)
         shown = cells.samples(found, cells.sample_of(dtype))
-        columns.append(Column(column, dtype, shown, parsed_from=parsed_from, nullable=not not_null))
+        about = _OTHER_DATES if dtype == "text" and cells.are_other_dates(found) else ""
+        columns.append(Column(column, dtype, shown, parsed_from=parsed_from, about=about, nullable=not not_null))
     if total is not None and SAMPLE_ROWS < total <= PROBE_ROWS:
         columns = [_probed(connection, name, c) if c.parsed_from else c for c in columns]
     keys = tuple(row[1] for row in sorted((r for r in visible if r[5]), key=lambda r: r[5]))

@@ -126,7 +126,9 @@ class Pandora:
             because = spent or (f"No program gave a result. The last one: {last.complaint}" if last else run.failure)
             program = last.program if last else None
             return replace(common, because=because, program=program, warnings=tuple(warnings), cost=trace.cost)
-        warnings += best.cautions
+        rows = run.bench.with_rows(best)
+        # A database that ran the statement itself noticed nothing; the second run over the BOXes did.
+        warnings += [*best.cautions, *result.cautions(rows.warnings)]
         because = best.rationale
         if spent:
             status: Literal["answered", "unknown", "gave_up"] = "gave_up"
@@ -144,7 +146,7 @@ class Pandora:
             because=because,
             table=best.result.table,
             program=best.program,
-            evidence=result.evidence(run.bench.with_rows(best), self.source, run.bench.boxes),
+            evidence=result.evidence(rows, self.source, run.bench.boxes),
             warnings=tuple(dict.fromkeys(warnings)),
             confidence=run.agreement,
             cost=trace.cost,

@@ -11,6 +11,8 @@ import builtins
 from dataclasses import dataclass
 
 from rowhop.agents.pandora.mend import Cells, Mender, closed
+from rowhop.agents.pandora.missing import MissingCells
+from rowhop.agents.pandora.pandas3 import refuse_old_pandas
 from rowhop.box import BoxSet
 from rowhop.errors import ReplyError
 from rowhop.sources.naming import nearest
@@ -41,9 +43,10 @@ def check_python(code: str, boxes: BoxSet, cells: Cells | None = None) -> Checke
     _refuse_foreign_data(tree, boxes)
     _refuse_unknown_names(tree, boxes)
     _refuse_lost_assignments(tree)
-    mender = Mender(boxes, cells)
-    mended = mender.visit(tree)
-    return Checked(ast.unparse(mended) if mender.changed else code, tuple(mender.cautions))
+    refuse_old_pandas(tree, boxes)
+    mender, missing = Mender(boxes, cells), MissingCells(boxes)
+    mended = missing.visit(mender.visit(tree))
+    return Checked(ast.unparse(mended) if mender.changed or missing.changed else code, tuple(mender.cautions))
 
 
 def _refuse_foreign_data(tree: ast.Module, boxes: BoxSet) -> None:

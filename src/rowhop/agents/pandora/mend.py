@@ -20,6 +20,12 @@ Cells = Callable[[str, str], list[str]]
 _YEARS = range(1000, 2200)
 # What a program asks of a column and gets no sense from when it holds one cell already.
 _OF_COLUMNS = frozenset({"iloc", "values", "tolist", "item"})
+# A frame has a method of these names, so that `df.count` is no field; not called, the field was meant.
+_METHODS = frozenset(
+    """abs add all any apply corr count cov describe diff div drop first filter head hist items last map mask max mean
+    median min mod mode mul pipe plot pop pow prod product quantile query rank rename replace round sample shift std
+    sub sum tail take transform update var where""".split()
+)
 
 
 def closed(code: str) -> str:
@@ -112,6 +118,15 @@ class Mender(ast.NodeTransformer):
         self.cautions.append(Caution("field_adjusted", f"{name!r} was read as the field {field!r}."))
         return field
 
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """`df.count` where count is a field; a call of the method does not come here."""
+        self.generic_visit(node)
+        box = self.boxes.box(node.value.id) if isinstance(node.value, ast.Name) else None
+        if node.attr not in _METHODS or box is None or box.column(node.attr) is None:
+            return node
+        self.changed = True
+        return ast.Subscript(node.value, ast.Constant(node.attr), node.ctx)
+
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
         field, value = field_of(node.left), node.comparators[0]
@@ -139,9 +154,13 @@ class Mender(ast.NodeTransformer):
         return ast.UnaryOp(ast.Invert(), inside) if isinstance(node.ops[0], ast.NotEq) else inside
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
         if not isinstance(node.func, ast.Attribute):
-            return node
+            return self.generic_visit(node)
+        called = node.func
+        self.generic_visit(called)  # its parts; that it is called is no use of a field
+        node.func = ast.Name("_", ast.Load())
+        self.generic_visit(node)
+        node.func = called
         if node.func.attr in _OF_COLUMNS and not node.args and _is_cell(node.func.value):
             self.changed = True
             return node.func.value
