@@ -9,11 +9,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from rowhop.cli import run
+from rowhop.models import Message
 
 ROWHOP = [sys.executable, "-c", "from rowhop.cli import main; main()"]
 COUNT = '```python\n# rows of that country\nanswer = len(customers[customers["country"] == "Norway"])\n```'
@@ -165,3 +167,42 @@ def test_ctrl_c_leaves_nothing_behind(customers: str, in_folder: Path) -> None:
     assert sorted(os.listdir(in_folder)) == ["replies.jsonl"]
     with pytest.raises(ProcessLookupError):
         os.killpg(child.pid, 0)
+
+
+def test_a_walk_is_drawn(examples: Path, in_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from xml.etree import ElementTree
+
+    from rowhop.cli.asking import Wish, within
+    from rowhop.front import Session
+    from rowhop.models.scripted import Scripted
+
+    def captain(messages: Sequence[Message]) -> str:
+        lines = messages[-1].content.splitlines()
+        return next((line.partition(".")[0] for line in lines if ". captain of Otter" in line), '{"kind": "person"}')
+
+    with Session(examples / "lakes.ttl", model=Scripted([captain] * 2)) as session:
+        assert within(session, "Who is the captain of the Otter?", Wish(graph=Path("walk.svg"))) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[0] == "Noé Lind"
+    assert "Drew 1 triple in walk.svg." in err
+    words = "".join(ElementTree.parse("walk.svg").getroot().itertext())
+    assert all(word in words for word in ("Otter", "captain", "Noé Lind"))
+
+
+def test_a_picture_takes_no_ones_place(customers: str, in_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("films.nt").write_text("mine")
+    Path("old.svg").write_text("mine")
+    for name, words in (
+        ("films.nt", "A graph to ask is a SOURCE"),
+        ("old.svg", "say --replace"),
+        ("x/y.svg", "folder"),
+    ):
+        assert run(["ask", customers, "How many?", "--graph", name, "--model", "replay:none.jsonl"]) == 2
+        assert words in capsys.readouterr().err
+    assert Path("films.nt").read_text() == Path("old.svg").read_text() == "mine"
+    # A table is not walked.
+    model = replay(in_folder, COUNT)
+    options = ["--language", "python", "--model", model, "--graph", "new.svg"]
+    assert run(["ask", customers, "How many customers are from Norway?", *options]) == 0
+    assert "nothing to draw" in capsys.readouterr().err
+    assert not Path("new.svg").exists()

@@ -18,6 +18,7 @@ from rowhop.cli.options import (
     Model,
     Notes,
     Out,
+    Picture,
     Read,
     Replace,
     Samples,
@@ -84,6 +85,7 @@ def ask(
     out: Out = None,
     replace: Replace = False,
     trace: TraceFile = None,
+    graph: Picture = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the exact prompt and send nothing.")] = False,
     unsafe_run: UnsafeRun = False,
 ) -> int:
@@ -96,7 +98,14 @@ def ask(
 
     given = settings(model, method, language, samples, budget, notes, share, hide, read, unsafe_run)
     show = asking.Wish(
-        json=json, out=out, replace=replace, trace=trace, dry_run=dry_run, topics=tuple(topic or ()), choose=choose
+        json=json,
+        out=out,
+        replace=replace,
+        trace=trace,
+        graph=graph,
+        dry_run=dry_run,
+        topics=tuple(topic or ()),
+        choose=choose,
     )
     return asking.ask(sources or [], question, given, show)
 

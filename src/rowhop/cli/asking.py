@@ -31,6 +31,7 @@ class Wish:
     out: Path | None = None
     replace: bool = False
     trace: Path | None = None
+    graph: Path | None = None
     dry_run: bool = False
     topics: tuple[str, ...] = ()
     choose: int | None = None
@@ -43,6 +44,8 @@ def ask(sources: Sequence[str], question: str, settings: Settings, wish: Wish) -
     check(sources, question, settings.sources)
     if wish.out:
         files.check(wish.out, wish.replace)
+    if wish.graph:
+        files.check_picture(wish.graph, wish.replace)
     with piped(sources) as named:
         with fetching() as progress:
             session = Session(named, settings=settings, sends=not wish.dry_run, progress=progress)
@@ -62,6 +65,8 @@ def within(session: Session, question: str, wish: Wish) -> int:
         answers.show(answer)
     if wish.out and (answer.table is not None or answer.values):
         _written(answer, wish.out, wish.replace)
+    if wish.graph:
+        _drawn(answer, wish.graph)
     return answers.CODES[answer.status]
 
 
@@ -140,6 +145,21 @@ def _once(session: Session, question: str, wish: Wish, choice: str) -> Answer:
     trace = session.trace(session.question(question, wish.topics, choice))
     with Progress(trace):
         return saved(session, question, trace, topics=wish.topics, choice=choice, file=wish.trace)
+
+
+def _drawn(answer: Answer, file: Path) -> None:
+    from rowhop.graph.picture import svg
+
+    triples = [e for e in answer.evidence if e.kind == "triple"]
+    if not triples:
+        screen.say(f"No graph was walked, so that there is nothing to draw in {file}.")
+        return
+    topics = [t for t in {e.subject for e in triples} | {e.object for e in triples} if t in answer.because]
+    try:
+        file.write_text(svg(triples, [str(v) for v in answer.values], topics), encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"The picture could not be written to {file}: {error.strerror}.") from error
+    screen.say(f"Drew {len(triples)} triple{'' if len(triples) == 1 else 's'} in {file}.")
 
 
 def _written(answer: Answer, out: Path, replace: bool) -> None:

@@ -21,6 +21,19 @@ def check(path: Path, replace: bool) -> None:
     """Raises ConfigError now rather than after the work is done."""
     if path.suffix.lower() not in _WRITERS:
         raise ConfigError(f"--out writes {', '.join(_WRITERS)} files; {path.name} is none of them.")
+    _is_free(path, replace)
+
+
+def check_picture(path: Path, replace: bool) -> None:
+    """The same for a picture: who takes --graph for the graph to ask must not lose that graph. Raises ConfigError."""
+    if path.suffix.lower() != ".svg":
+        raise ConfigError(
+            f"--graph writes a picture into an .svg file; {path.name} is none. A graph to ask is a SOURCE."
+        )
+    _is_free(path, replace)
+
+
+def _is_free(path: Path, replace: bool) -> None:
     if path.exists() and not replace:
         raise ConfigError(f"{path} exists already. Choose another name, or say --replace.")
     if not path.absolute().parent.is_dir():

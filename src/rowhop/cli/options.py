@@ -106,10 +106,16 @@ Out = Annotated[
         "--out", metavar="FILE", help="Write the result to a .csv, .xlsx or .parquet file.", show_default=False
     ),
 ]
-Replace = Annotated[bool, typer.Option("--replace", help="Let --out replace a file.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Let --out and --graph replace a file.")]
 TraceFile = Annotated[
     Path | None,
     typer.Option("--trace", metavar="FILE", help="Save every step of the run to this file.", show_default=False),
+]
+Picture = Annotated[
+    Path | None,
+    typer.Option(
+        "--graph", metavar="FILE", help="Draw the walked part of a graph into an .svg file.", show_default=False
+    ),
 ]
 UnsafeRun = Annotated[
     bool,
