@@ -28,7 +28,9 @@ REACHING = {
     "ctypes by way of numpy": "answer = np.ctypeslib.ctypes.CDLL(None).system(b'touch {pwn}') + len(t)",
     "df.eval with an outer name": "answer = t.eval('@pd.io.common.os.system(\"touch {pwn}\")') or len(t)",
     "to_csv": "t.to_csv('{pwn}')\nanswer = len(t)",
-    "a chart's code": "import os\nimport matplotlib.pyplot as plt\nos.system('touch {pwn}')\nplt.plot(t['n'])\nanswer = len(t)",
+    "a chart's code": (
+        "import os\nimport matplotlib.pyplot as plt\nos.system('touch {pwn}')\nplt.plot(t['n'])\nanswer = len(t)"
+    ),
     "a name above the work folder": "open('../../{name}', 'w').write('x')\nanswer = len(t)",
     "a class walk": (
         "k = [c for c in ().__class__.__base__.__subclasses__() if c.__name__ == 'Popen']\n"
@@ -72,7 +74,7 @@ def test_a_program_reads_no_file_and_no_key(
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     secret = csv(in_folder, SECRET + "\n", "secret.txt")
     answer = _asked(table, code.format(secret=secret))
-    told = f"{answer} {[step for step in answer.trace.steps]}"
+    told = f"{answer} {list(answer.trace.steps)}"
     assert SECRET not in told
 
 
