@@ -16,6 +16,8 @@ MANY_PARAMETERS = {
     "cli.app:chat": "one parameter per option of the command",
     "cli.app:train_paths": "one parameter per option of the command",
     "cli.app:evaluate": "one parameter per option of the command",
+    "cli.services:serve": "one parameter per option of the command",
+    "cli.services:mcp": "one parameter per option of the command",
     "cli.options:settings": "gathers those options in one place",
     "front:ask": "the public call; everything after the sources is given by name",
 }

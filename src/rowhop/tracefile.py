@@ -35,15 +35,19 @@ def answer_json(answer: object) -> dict[str, Any]:
     return asdict(replace(answer, trace=None))
 
 
-def write(path: Path, header: Header, steps: Sequence[Step], answer: object, error: str) -> None:
-    lines = [json.dumps({"header": _header_json().dump_python(header, mode="json")}, ensure_ascii=False)]
-    lines += [json.dumps(step_json().dump_python(s, mode="json"), ensure_ascii=False) for s in steps]
+def lines(header: Header, steps: Sequence[Step], answer: object, error: str) -> list[str]:
+    """A trace as the lines of its file."""
+    found = [json.dumps({"header": _header_json().dump_python(header, mode="json")}, ensure_ascii=False)]
+    found += [json.dumps(step_json().dump_python(s, mode="json"), ensure_ascii=False) for s in steps]
     end = {"answer": {k: v for k, v in answer_json(answer).items() if k != "trace"}, "error": error}
-    lines.append(json.dumps({"end": end}, ensure_ascii=False, default=str))
+    return [*found, json.dumps({"end": end}, ensure_ascii=False, default=str)]
+
+
+def write(path: Path, header: Header, steps: Sequence[Step], answer: object, error: str) -> None:
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        part.write_text("\n".join(lines(header, steps, answer, error)) + "\n", encoding="utf-8")
         os.replace(part, path)
     except OSError as error_:
         with suppress(OSError):
@@ -53,13 +57,13 @@ def write(path: Path, header: Header, steps: Sequence[Step], answer: object, err
 
 def read(path: Path) -> Saved:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        found = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise SourceError(f"The trace {path} could not be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise SourceError(f"{path} is not a trace: it is not UTF-8 text.") from error
     try:
-        rows = [json.loads(line) for line in lines]
+        rows = [json.loads(line) for line in found]
         header = _header_json().validate_python(rows[0]["header"])
         if header.version > VERSION:
             raise SourceError(f"{path} was written by a newer rowhop ({header.rowhop}); update rowhop to read it.")

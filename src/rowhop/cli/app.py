@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rowhop.cli import USAGE
+from rowhop.cli import USAGE, services
 from rowhop.cli.options import (
     AsJson,
     Budget,
@@ -339,3 +339,6 @@ def model_test(
     from rowhop.cli.options import settings
 
     return models.test(settings(name))
+
+
+services.add(app)
