@@ -49,18 +49,23 @@ def test_a_plain_file_of_ones_own(tmp_path: Path) -> None:
         {"question": "How many?", "gold": 3, "source": "a.csv"},
         {"id": "x", "question": "Which?", "gold": ["a", "b"], "source": ["a.csv", "postgresql://h/d"], "topics": ["A"]},
         {"question": "Count", "sql": "SELECT 1", "source": "b.sqlite"},
+        {"question": "Who?", "gold_ids": [7, "p1"], "source": "graph", "split": "test"},
     ]
     folder = write(tmp_path, {"mine.jsonl": "\n".join(map(json.dumps, rows))})
-    one, two, three = load("plain", folder / "mine.jsonl")
+    one, two, three, four = load("plain", folder / "mine.jsonl")
     assert (one.id, one.gold.values, one.sources) == ("line-1", (3,), (str(folder / "a.csv"),))
     assert (two.id, two.question.topics, two.sources[1]) == ("x", ("A",), "postgresql://h/d")
     assert (three.judging, three.gold.sql) == ("execution", "SELECT 1")
+    assert (four.judging, four.gold.values) == ("ranking", ("7", "p1"))
+    # A row without a part belongs to each of them.
+    assert [i.id for i in load("plain", folder / "mine.jsonl", "train")] == ["line-1", "x", "line-3"]
+    assert len(load("plain", folder / "mine.jsonl", "test")) == 4
 
 
 @pytest.mark.parametrize(
     ("name", "files", "words"),
     [
-        ("plain", {"f": '{"question": "q", "source": "a.csv"}'}, "Line 1 of .* neither 'gold' nor 'sql'"),
+        ("plain", {"f": '{"question": "q", "source": "a.csv"}'}, "Line 1 of .* neither 'gold', 'gold_ids' nor 'sql'"),
         ("plain", {"f": '{"gold": "q", "source": "a.csv"}'}, "needs a field 'question'.* It has: gold, source"),
         ("plain", {"f": '{"question": "q", "gold": 1}'}, "needs a field 'source'"),
         ("plain", {"f": '{"question": "q", "gold": 1, "source": "a"}\n{"quest'}, "Line 2 of .* not valid JSON"),

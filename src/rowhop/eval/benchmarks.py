@@ -119,12 +119,15 @@ def spider(folder: Path, split: str) -> list[Item]:
     return items
 
 
-def plain(file: Path, _split: str = "") -> list[Item]:
+def plain(file: Path, split: str = "") -> list[Item]:
     """A user's own questions: JSON Lines with `question`, `source` (a path or a list, from the file's folder) and
-    `gold` (a value or a list) or `sql` (a gold query for a SQLite source); `id` and `topics` may be given."""
+    `gold` (a value or a list), `gold_ids` (ids of nodes of a graph, scored as a ranking) or `sql` (a gold query for a
+    SQLite source); `id`, `topics` and `split` may be given. A row without `split` belongs to every part."""
     items = []
     for number, (where, row) in enumerate(objects(file), 1):
         text = field(row, "question", where)
+        if split and row.get("split", split) != split:
+            continue
         name = str(row.get("id", f"line-{number}"))
         question = Question(text, tuple(map(str, listing(row.get("topics")))), id=name)
         named = listing(row.get("source"))
@@ -133,10 +136,12 @@ def plain(file: Path, _split: str = "") -> list[Item]:
         sources = tuple(s if "://" in s else str(file.parent / s) for s in named)
         if "sql" in row:
             items.append(Item(name, question, sources, Gold(sql=field(row, "sql", where)), "execution"))
+        elif "gold_ids" in row:
+            items.append(Item(name, question, sources, Gold(tuple(map(str, listing(row["gold_ids"])))), "ranking"))
         elif "gold" in row:
             items.append(Item(name, question, sources, Gold(tuple(listing(row["gold"]))), "list"))
         else:
-            raise SourceError(f"{where} has neither 'gold' nor 'sql'. It has: {', '.join(row)}.")
+            raise SourceError(f"{where} has neither 'gold', 'gold_ids' nor 'sql'. It has: {', '.join(row)}.")
     return items
 
 
