@@ -96,9 +96,9 @@ class Desk:
                 return
         if run.over:
             return
+        run.turn("stopping")
         if run.trace is not None:
             run.trace.cancelled = True
-        run.turn("stopping")
 
     def close(self) -> None:
         """Stops what runs and closes every source."""
@@ -106,11 +106,10 @@ class Desk:
             self._closed = True
             waiting, self._queue = self._queue, []
             self._news.notify_all()
-        for run in (*waiting, *self.runs.values()):
-            if run.trace is not None:
-                run.trace.cancelled = True
-            if run in waiting:
-                run.end("stopped", None, "The server was stopped.")
+        for run in waiting:
+            run.end("stopped", None, "The server was stopped.")
+        for run in list(self.runs.values()):
+            self.stop(run)
         for thread in self._threads:
             thread.join(timeout=5)
         for talk in self.talks.values():
@@ -182,8 +181,10 @@ class Desk:
         trace.budget = merged(trace.budget, wish.budget)
         trace.on_step.append(run.step)
         trace.on_token.append(run.token)
-        trace.cancelled = run.state == "stopping"
+        # In this order: whoever stops the run either sees the trace, or is seen here.
         run.trace = trace
+        if run.state == "stopping":
+            trace.cancelled = True
         answer = session.ask(wish.question, topics=wish.topics, choice=wish.choice, trace=trace)
         run.answer = answer
         if trace.cancelled and answer.status != "answered":
