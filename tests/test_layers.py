@@ -51,6 +51,7 @@ EDGES = {
     "pydantic_settings": ("config",),
     "typer": ("cli",),
     "rich": ("cli",),
+    "rdflib": ("eval.graph_bench",),
     "torch": ("learn",),
     "transformers": ("learn",),
     "peft": ("learn",),

@@ -207,6 +207,9 @@ def _over_boxes(model: ChatModel, graph: Graph, settings: Settings, notes: str) 
     lessons = read(trained_routes(settings, graph), by)
     explorer = Explorer(graph, by)
 
+    if model.constrains and settings.ask.language == "auto":  # the ways are shown in SQL
+        settings = config.changed(settings, {"ask": {"language": "sql"}})
+
     def agent_for(question: Question) -> Agent:
         source = KnowledgeBoxes(graph, by, ways=likely(explorer, lessons) if model.constrains else None)
         source.boxes_for(question)

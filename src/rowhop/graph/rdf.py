@@ -166,6 +166,7 @@ class Embedded:
         self._key = key
         self._names = names
         self._vocabulary = vocabulary
+        self._spoken: list[ox.NamedNode] | None = None  # the vocabulary's relations that the store has
 
     def select(self, query: str, given: Mapping[str, str] | None = None, limit: int = 0) -> list[Row]:
         bound: dict[ox.Variable, Term] = {ox.Variable(v): _term(id) for v, id in (given or {}).items()}
@@ -174,6 +175,19 @@ class Embedded:
         except SyntaxError as error:
             raise ReplyError(f"This is not valid SPARQL: {str(error)[:300]}") from error
         return rows_of(found, limit)
+
+    def facts(self, id: str, relations: Sequence[str]) -> list[tuple[str, str]]:
+        """By the store's index and not by a query: every node that is met is asked for its names."""
+        if self._spoken is None:
+            self._spoken = [ox.NamedNode(p) for p in relations if self._uses(p)]
+        subject = _term(id)
+        if not isinstance(subject, ox.NamedNode | ox.BlankNode):
+            return []
+        quads = (q for p in self._spoken for q in self.store.quads_for_pattern(subject, p, None, None))
+        return list(dict.fromkeys((q.predicate.value, _id(q.object)) for q in quads))
+
+    def _uses(self, relation: str) -> bool:
+        return next(iter(self.store.quads_for_pattern(None, ox.NamedNode(relation), None, None)), None) is not None
 
     def ask(self, query: str, limit: int = 1000, seconds: float = 10.0) -> list[Row]:
         """A query that a person or a model wrote, guarded, in a process that is killed when its time is up."""

@@ -12,7 +12,7 @@ import re
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, urlencode, urlsplit, urlunsplit
@@ -119,6 +119,11 @@ class Endpoint:
         inner = re.sub(r"\?n\b", f"?n{depth}_", inner)
         inner = re.sub(r"\?o\b", "?n", inner)
         self._origins.update(dict.fromkeys(blanks, inner))
+
+    def facts(self, id: str, relations: Sequence[str]) -> list[tuple[str, str]]:
+        values = " ".join(in_query(p) for p in relations)
+        rows = self.select(f"SELECT ?n ?p ?v WHERE {{ VALUES ?p {{ {values} }} ?n ?p ?v }}", {"n": id})
+        return [(r["p"], r["v"]) for r in rows]
 
     def ask(self, query: str, limit: int = 1000) -> list[Row]:
         """A query that a person or a model wrote. Raises ReplyError where it is refused or wrong."""

@@ -33,6 +33,10 @@ class Engine(Protocol):
 
     def select(self, query: str, given: Mapping[str, str] | None = None, limit: int = 0) -> list[Row]: ...
 
+    def facts(self, id: str, relations: Sequence[str]) -> list[tuple[str, str]]:
+        """(relation, value) of one node, for those relations. Only asked where `many` is False."""
+        ...
+
     def find(self, text: str, k: int) -> list[tuple[str, float, str]]:
         """(node id, score, how) of nodes called so, best first."""
         ...
@@ -209,10 +213,9 @@ class TripleGraph:
                 for r in self.engine.select(query):
                     facts[r["n"]].setdefault(r["p"], []).append(r["v"])
         else:
-            query = f"SELECT ?n ?p ?v WHERE {{ VALUES ?p {{ {values} }} ?n ?p ?v }}"
             for id in asked:
-                for r in self.engine.select(query, {"n": id}):
-                    facts[id].setdefault(r["p"], []).append(r["v"])
+                for relation, value in self.engine.facts(id, self.vocabulary.described):
+                    facts[id].setdefault(relation, []).append(value)
         kinds = self._kind_names(facts) if asked else {}
         for id in new:
             self._nodes[id] = self._make(id, facts[id], kinds)

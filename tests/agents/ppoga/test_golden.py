@@ -68,7 +68,7 @@ def test_golden_trace(case: str, examples: Path, tmp_path: Path) -> None:
     graph = rdf.open_files([examples / "lakes.ttl"], tmp_path)
     # Spelling instead of vectors: what a machine rounds in a sum would otherwise show in the order of choices.
     trace = Trace(ASKED, Budget(calls=3) if case == "ppoga-gives-up" else Budget())
-    settings = PpogaSettings(plan=PlanSettings(shown=12, close=99.0))
+    settings = PpogaSettings(plan=PlanSettings(shown=12, close=99.0, nearest=9.0))
     Ppoga(model, graph, Spelling(), settings=settings).answer(ASKED, trace)
     model.done()
     lines = [json.dumps(_plain(step), ensure_ascii=False) for step in trace.steps]

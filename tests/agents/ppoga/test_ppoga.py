@@ -15,7 +15,7 @@ from rowhop.agents.ppoga.executor import error_signal
 from rowhop.agents.ppoga.lessons import Lessons
 from rowhop.agents.ppoga.memory import Plan, PlanStep, Prediction
 from rowhop.agents.ppoga.planner import PlanSettings
-from rowhop.graph import Node, rdf
+from rowhop.graph import Hop, Node, rdf
 from rowhop.graph.triples import TripleGraph
 from rowhop.learn.routes import best_ways, lesson
 from rowhop.models import Message
@@ -56,7 +56,7 @@ def run(
     graph: TripleGraph, question: Question, replies: list[object], budget: Budget = Budget(), **settings: object
 ) -> tuple[Answer, Trace, Scripted]:
     model = Scripted(replies)  # type: ignore[arg-type]
-    chosen = PpogaSettings(plan=PlanSettings(shown=40, close=99.0, weighed=200), **settings)  # type: ignore[arg-type]
+    chosen = PpogaSettings(plan=PlanSettings(shown=40, close=99.0, nearest=9.0, weighed=200), **settings)  # type: ignore[arg-type]
     agent = Ppoga(model, graph, Spelling(), settings=chosen)
     trace = Trace(question, budget)
     return agent.answer(question, trace), trace, model
@@ -126,6 +126,19 @@ def test_no_query_runs_twice_though_plans_share_steps(lakes: TripleGraph) -> Non
     assert answer.values == ("Heron",)
     queries = [s.query for s in trace.steps if isinstance(s, GraphRead)]
     assert len(queries) == len(set(queries))
+
+
+def test_a_relation_that_is_not_what_the_step_asks_for_is_an_error_signal(lakes: TripleGraph) -> None:
+    """Found by meaning alone, though a person was predicted and persons were found."""
+    model = Scripted([predicted("person"), verdict("correct path")])
+    agent = Ppoga(model, lakes, Spelling())
+    captain, sails = (Hop(f"http://example.org/lakes/{r}") for r in ("captain", "sailsOn"))
+    wrong = PlanStep("captain of Otter", agent.explorer.lexicon.full((captain,)), 0, (sails,))
+    agent.fault = lambda plan: replace(plan, steps=(wrong,))
+    trace = Trace(CAPTAIN)
+    assert agent.answer(CAPTAIN, trace).values == ("Noé Lind",)
+    model.done()  # the next relation was clear: no choice was asked for
+    assert any(isinstance(s, Note) and "sails on is not the captain of Otter" in s.text for s in trace.steps)
 
 
 def test_giving_up_keeps_the_first_that_was_found(lakes: TripleGraph) -> None:
@@ -250,7 +263,7 @@ def test_a_fault_in_the_plan_is_mended(lakes: TripleGraph) -> None:
             predicted("person"),
         ]
     )
-    agent = Ppoga(model, lakes, Spelling(), settings=PpogaSettings(plan=PlanSettings(close=99.0)))
+    agent = Ppoga(model, lakes, Spelling(), settings=PpogaSettings(plan=PlanSettings(close=99.0, nearest=9.0)))
 
     def spoil(plan: Plan) -> Plan:
         other = next(p for p in agent.planner.candidates(CAPTAIN.text, plan.starts)[0] if p.said == "launched of Otter")
@@ -263,7 +276,7 @@ def test_a_fault_in_the_plan_is_mended(lakes: TripleGraph) -> None:
 def test_every_call_is_short(lakes: TripleGraph) -> None:
     model = Scripted([pick("captain of Otter"), predicted("person")])
     trace = Trace(CAPTAIN)
-    wide = PpogaSettings(plan=PlanSettings(close=99.0))
+    wide = PpogaSettings(plan=PlanSettings(close=99.0, nearest=9.0))
     Ppoga(model, lakes, Spelling(), settings=wide).answer(CAPTAIN, trace)
     for call in (s for s in trace.steps if isinstance(s, ModelCall)):
         assert sum(len(m.content) for m in call.messages) < 1500

@@ -60,7 +60,7 @@ class Ppoga:
         self.explorer = explorer or Explorer(graph, embedder)
         self.linker = Linker(graph, embedder)
         self.planner = Planner(model, self.explorer, lessons or Lessons([], embedder), settings.plan)
-        self.executor = Executor(model, self.explorer)
+        self.executor = Executor(model, self.explorer, settings.plan.nearest)
         self.fault: Callable[[Plan], Plan] | None = None  # for measuring corrections: spoils the first plan
 
     def answer(self, question: Question, trace: Trace) -> Answer:

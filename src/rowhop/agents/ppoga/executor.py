@@ -20,12 +20,14 @@ from rowhop.models import ChatModel
 from rowhop.trace import GraphRead, Trace
 
 SHOWN = 8  # relations a model chooses among
+ALIKE = 0.75  # likeness of a relation to its step's description; a plan that was made here has 1
 CHAINS = 40  # ends of a step whose edges are kept as evidence
 
 
 class Executor:
-    def __init__(self, model: ChatModel, explorer: Explorer):
-        self.model, self.explorer = model, explorer
+    def __init__(self, model: ChatModel, explorer: Explorer, nearest: float = 1.0):
+        """`nearest`: an embedded model is offered only what is at most so much farther in meaning than the best."""
+        self.model, self.explorer, self.nearest = model, explorer, nearest
 
     def act(self, memory: Memory, step: PlanStep, entities: Sequence[Node], trace: Trace) -> Observation | None:
         """One try at a step; None where every way on is banned."""
@@ -36,7 +38,17 @@ class Executor:
         if leap is None:
             return None
         found = self.explore(memory, entities, leap, trace)
-        return Observation(leap, found, error_signal(memory.cycle.predict, found))
+        error = error_signal(memory.cycle.predict, found)
+        if not error and leap == step.leap and not self._fits(step, leap):
+            error = f"{self.explorer.lexicon.brief(leap)} is not the {step.objective}"
+        return Observation(leap, found, error)
+
+    def _fits(self, step: PlanStep, leap: Leap) -> bool:
+        """Whether the relation says what the step is described to look for."""
+        if not step.description:
+            return True
+        said, wanted = self.explorer.vectors([self.explorer.lexicon.full(leap), step.description])
+        return float(said @ wanted) >= ALIKE
 
     def _leap(self, memory: Memory, step: PlanStep, entities: Sequence[Node], trace: Trace) -> Leap | None:
         banned = memory.knowledge.banned
@@ -46,9 +58,11 @@ class Executor:
         there = [leap for leap in self.explorer.leaps(entities) if (key, leap) not in banned]
         if not there:
             return None
-        texts = (step.objective, memory.strategic.question)
+        texts = (step.description or step.objective, step.objective, memory.strategic.question)
         ranked = self.explorer.rank_leaps(there, texts)[:PRUNE_ABOVE]
-        best = [leap for leap, _ in ranked[:SHOWN]]
+        best = [
+            leap for leap, near in ranked[:SHOWN] if not self.model.constrains or near > ranked[0][1] - self.nearest
+        ]
         tried = [self.explorer.lexicon.brief(leap) for k, leap in banned if k == key]
         lines = [self.explorer.lexicon.phrase([leap], "them") for leap in best]
         names = ", ".join(n.name for n in entities[:3]) + (" and others" if len(entities) > 3 else "")

@@ -49,6 +49,7 @@ class PlanSettings:
     depth: int | None = None
     shown: int = 12
     close: float = 0.3
+    nearest: float = 0.05  # the same for relations within a step, in likeness
     weighed: int = 24  # likeliest ways that are walked to see where they lead
 
 
