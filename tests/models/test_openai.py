@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import time
 import traceback
+from contextlib import suppress
 
 import pytest
 from fake_endpoint import KEY, Script, serve
@@ -230,6 +232,20 @@ def test_listener_can_stop_the_waiting(act: str) -> None:
     with serve(act, retry_after="30") as script, pytest.raises(BudgetSpent):
         model(script).complete(HELLO, listen=listen)
     assert time.monotonic() - start < 1.4
+
+
+@pytest.mark.parametrize("act", ["ok", "cut"])
+def test_connections_are_closed_with_the_model(act: str) -> None:
+    with serve(act) as script:
+        speaking = model(script, retries=0)
+        with suppress(ModelUnavailable):
+            speaking.complete(HELLO)
+        client = speaking._endpoint.client
+        speaking.itself = speaking  # type: ignore[attr-defined]  # a cycle, as a kept exception makes one
+        del speaking
+        assert not client.is_closed()
+        gc.collect()
+        assert client.is_closed()
 
 
 def test_remote_means_leaving_the_machine() -> None:

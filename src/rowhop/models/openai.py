@@ -11,6 +11,7 @@ import json
 import random
 import re
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
@@ -71,6 +72,8 @@ class Endpoint:
             timeout=openai.Timeout(timeout, connect=min(10.0, timeout)),
             max_retries=0,  # ours also mend a broken stream and can be interrupted
         )
+        # In a cycle the collector may come to a socket before it comes to the client that would close it.
+        weakref.finalize(self, self.client.close)
 
     def __repr__(self) -> str:
         return f"Endpoint({self.shown!r})"
