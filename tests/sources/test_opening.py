@@ -74,6 +74,17 @@ def test_a_folder(tmp_path: Path) -> None:
     assert source.dialect == ""
 
 
+def test_every_kind_of_table_in_a_folder_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "bars.psv").write_text("id|name\n7|Ann\n")
+    (tmp_path / "book.xlsb").write_bytes(b"PK\x03\x04 no workbook")
+    source = open_source(tmp_path)
+    assert [c.name for c in source.boxes().boxes[0].columns] == ["id", "name"]
+    # It is known for a workbook, and said to be broken.
+    (caution,) = source.cautions
+    assert caution.text.startswith("book.xlsb was skipped")
+    assert "known" not in caution.text
+
+
 REFUSED = [
     ("gone/x.csv", "and no folder"),
     ("custmers.csv", "Did you mean customers.csv?"),

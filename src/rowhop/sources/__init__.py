@@ -79,8 +79,8 @@ class Source(Protocol):
 
 
 TABLE_FILES = frozenset(
-    {".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson", ".xlsx", ".xlsm", ".xls", ".ods", ".parquet"}
-    | {".arrow", ".feather", ".ipc"}
+    {".csv", ".tsv", ".tab", ".txt", ".psv", ".json", ".jsonl", ".ndjson", ".parquet", ".pq"}
+    | {".arrow", ".feather", ".ipc", ".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"}
 )
 DATABASE_FILES = frozenset({".sqlite", ".sqlite3", ".db", ".db3", ".duckdb", ".ddb"})
 GRAPH_FILES = frozenset({".ttl", ".nt", ".nq", ".trig", ".rdf", ".owl", ".jsonld"})

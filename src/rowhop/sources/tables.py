@@ -22,11 +22,6 @@ from rowhop.sources.headers import box_name, find_heading
 from rowhop.sources.sheets import Sheet, TextSource, sheet_from_grid
 from rowhop.types import Caution
 
-# Endings that `open_table` understands; a folder's other files are passed over.
-TABLE_ENDINGS = (
-    *(".csv", ".tsv", ".tab", ".txt", ".psv", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".feather"),
-    *(".ipc", ".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"),
-)
 BOOKS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
 # Above this size a text file is read column by column.
 BIG_FILE = 16 << 20
