@@ -30,6 +30,7 @@ def _check(code: str) -> str:
         ("games = pd.read_csv('games.csv')\nanswer = games", "Do not read files"),
         ("answer = pd.io.parsers.read_csv('/etc/passwd')", "Do not read files"),
         ("answer = 'Rome'", "must be computed from the data"),
+        ("seen = pd.to_numeric(games['n'])\nanswer = pd.Series([40]).sum()", "must be computed from the data"),
         ("answer = gmaes['n'].sum() + len(games)", "Did you mean 'games'"),
         ("games['n'][0] = 99\nanswer = games", "changes nothing in pandas 3"),
         ("games['n'].fillna(0, inplace=True)\nanswer = games['n'].sum()", "changes nothing in pandas 3"),
@@ -66,6 +67,23 @@ def test_refused(code: str, complaint: str) -> None:
 )
 def test_mended(code: str, mended: str) -> None:
     assert _check(code) == mended
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "found = []\nfor v in games['n']:\n    found.append(v)\nanswer = found",
+        "found = {}\n[found.setdefault(v, 1) for v in games['n']]\nanswer = found",
+        "found = [0]\nfound[0] = games['n'].sum()\nanswer = found[0]",
+        "def total():\n    return games['n'].sum()\nanswer = total()",
+        "def main():\n    global answer\n    answer = len(games)\nmain()",
+        "answer = 'no'\nif (games['n'] > 3).any():\n    answer = 'yes'",
+        "limit = 3\nif (n := games['n'].max()) > limit:\n    answer = n",
+        "with pd.option_context('mode.copy_on_write', True):\n    x = games['n']\nanswer = x.sum()",
+    ],
+)
+def test_what_rests_on_the_data_may_run(code: str) -> None:
+    assert _check(code) == code
 
 
 def test_what_was_mended_is_said() -> None:

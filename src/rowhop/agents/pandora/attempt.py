@@ -97,6 +97,9 @@ class Workbench:
 
         dialect = program.dialect or "duckdb"
         selected = check_select(requalify(program.code, dialect, self.boxes), dialect, self.boxes)
+        if not selected.boxes_used and selected.sql.upper() != "SELECT NULL":  # which says that the tables cannot tell
+            listed = ", ".join(box.name for box in self.boxes.boxes)
+            raise ReplyError(f"The answer must be computed from the data. The tables are: {listed}.")
         mended, changes = mend_sql(selected.sql, dialect, self.boxes, self.cells)
         cautions += changes
         program = Program("sql", mended, dialect)

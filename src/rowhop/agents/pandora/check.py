@@ -65,8 +65,36 @@ def _refuse_foreign_data(tree: ast.Module, boxes: BoxSet) -> None:
                 overwritten |= targets & names
     if overwritten:
         raise ReplyError(f"Do not make up data: {', '.join(sorted(overwritten))} is loaded already; use it as it is.")
-    if not read & names and not _says_unknown(tree):
+    if not _says_unknown(tree) and (not read & names or not _rests_on(tree, names)):
         raise ReplyError(f"The answer must be computed from the data. The DataFrames are: {listed}.")
+
+
+def _rests_on(tree: ast.Module, names: set[str]) -> bool:
+    """Whether anything leads from the data to `answer`; a table that is looked at beside made-up values does not."""
+    reads, makes = [], []
+    modules = {"pd", "np"} | _imported(tree)
+    for statement in tree.body:
+        inner = list(ast.walk(statement))
+        reads.append({n.id for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)})
+        made = {n.id for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        made |= {n.name for n in inner if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+        # `found.append(v)` and `found[k] = v` change what they name.
+        changed = [n.value for n in inner if isinstance(n, ast.Attribute | ast.Subscript)]
+        makes.append(made | {n.id for n in changed if isinstance(n, ast.Name)} - modules)
+    if not any("answer" in made for made in makes):
+        return True  # the run says that `answer` is missing
+    reached, before = set(names), -1
+    while len(reached) != before:
+        before = len(reached)
+        for read, made in zip(reads, makes, strict=True):
+            if read & reached:
+                reached |= made
+    return "answer" in reached
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return {(a.asname or a.name).partition(".")[0] for node in imports for a in node.names}
 
 
 def _says_unknown(tree: ast.Module) -> bool:
@@ -76,7 +104,9 @@ def _says_unknown(tree: ast.Module) -> bool:
 
 
 def _refuse_unknown_names(tree: ast.Module, boxes: BoxSet) -> None:
-    known = {box.name for box in boxes.boxes} | set(dir(builtins)) | {"pd", "np", "answer", "__name__"}
+    known = (
+        {box.name for box in boxes.boxes} | set(dir(builtins)) | {"pd", "np", "answer", "__name__"} | _imported(tree)
+    )
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
             known.add(node.id)
@@ -86,8 +116,6 @@ def _refuse_unknown_names(tree: ast.Module, boxes: BoxSet) -> None:
             known.add(node.arg)
         elif isinstance(node, ast.ExceptHandler) and node.name:
             known.add(node.name)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            known |= {(a.asname or a.name).partition(".")[0] for a in node.names}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in known:
             tables = [box.name for box in boxes.boxes]
