@@ -84,3 +84,8 @@ def test_one_path_from_a_named_node_to_the_asked_type_needs_no_model(trails: Tex
     answer = Pasemiqa(Scripted([]), Planner.of(trails, Meanings())).answer(trace.question, trace)
     assert (answer.status, answer.values, answer.cost.calls) == ("answered", ("Arven valley",), 0)
     assert answer.because.startswith("One path leads")
+
+
+def test_a_question_that_tells_a_text_means_that_node(trails: TextGraph) -> None:
+    told = "Larch hut: exposed, with iron rungs; only for those who do not fear heights."
+    assert Planner.of(trails, Meanings()).plan(Question(told)).candidates[0].record.name == "Ridge path"

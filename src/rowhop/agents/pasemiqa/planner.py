@@ -24,6 +24,7 @@ from rowhop.trace import GraphRead, Trace
 from rowhop.types import Question
 
 PATHS, TYPES, RANKER = "paths.npz", "types.npz", "ranker.npz"  # what training leaves in its folder
+_CLEAR = 0.65  # likeness from which a text is told by the question
 _COMPARED = 2_000  # ends of a path whose text is compared with the question
 
 
@@ -147,9 +148,9 @@ class Planner:
     def _order(self, question: str, walked: Sequence[Walked]) -> list[tuple[int, float]]:
         """Ends of the likeliest paths, then nodes near in text; where "text" is the likeliest path, text first."""
         keep = self.settings.keep
-        near = self._near(question) if self.settings.text else []
+        near, clear = self._near(question) if self.settings.text else ([], False)
         by_path = ranked(self.graph, [w for w in walked if len(w.ends)], self._likeness(question, walked), keep)
-        text_first = not walked or not walked[0].hops
+        text_first = clear or not walked or not walked[0].hops
         if text_first and self.scorer is not None:
             # In turns: what is near in text may be the answer, or stand one hop from it.
             near = [p for pair in zip_longest(near, by_path) for p in pair if p is not None]
@@ -159,13 +160,15 @@ class Planner:
     def _asked(self, question: str) -> frozenset[str]:
         return self.scorer.asked(question) if isinstance(self.scorer, Untrained) else frozenset()
 
-    def _near(self, question: str) -> list[int]:
-        """The nodes nearest in text; without training those of the type that the question asks for first."""
+    def _near(self, question: str) -> tuple[list[int], bool]:
+        """The nodes nearest in text, without training those of the type that the question asks for first; and whether
+        the first of them is so near that the question must be telling its text."""
         keep = self.settings.keep
         found = [m for kind in sorted(self._asked(question)) for m in self.graph.nearest(question, keep, kind=kind)]
         found = sorted(found, key=lambda m: -m.score) + list(self.graph.nearest(question, keep))
         at = self.graph.store.positions([m.node.id for m in found])
-        return list(dict.fromkeys(at[m.node.id] for m in found))
+        clear = bool(found) and found[0].how == "meaning" and found[0].score >= _CLEAR
+        return list(dict.fromkeys(at[m.node.id] for m in found)), clear and isinstance(self.scorer, Untrained)
 
     def _likeness(self, question: str, walked: Sequence[Walked]) -> dict[int, float]:
         graph = self.graph

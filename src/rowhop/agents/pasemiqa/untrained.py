@@ -24,6 +24,7 @@ _AFTER = re.compile(r"\b(?:which|what|whose|find|list|name|identify|show|give)\b
 _KINDS_OF_THING = ("a person", "a place", "a thing", "an event", "a substance")
 _MEANT = {"who": 0, "whom": 0, "where": 1}
 _NEARER = 0.1
+_OPENING = 3  # words of a question among which "who" asks
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ class Untrained:
 
     def _meant(self, question: str) -> frozenset[str]:
         """The types that "who" or "where" asks for: those clearly nearer in meaning to a person, or a place."""
-        meant = next((_MEANT[w] for w in fold(question).split() if w in _MEANT), None)
+        # Further on, "who" and "where" mostly begin a clause: "for those who fear heights".
+        meant = next((_MEANT[w] for w in fold(question).split()[:_OPENING] if w in _MEANT), None)
         if meant is None or not self._kinds:
             return frozenset()
         if self._things is None:
