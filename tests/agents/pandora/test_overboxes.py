@@ -18,7 +18,7 @@ BORN = Question("Where was the captain of the Otter born?", ("Otter",))
 
 
 class Endpoint(Scripted):
-    constrains = False  # type: ignore[assignment]
+    constrains = False
 
 
 def ask(examples: Path, tmp_path: Path, question: Question, model: Scripted) -> Answer:

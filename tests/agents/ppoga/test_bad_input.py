@@ -122,3 +122,17 @@ def test_an_identifier_that_was_not_seen_is_refused(tmp_path: Path) -> None:
     step = PlanStep("made by of film", "made by")
     with pytest.raises(ReplyError, match="was not seen"):
         agent.executor.act(Memory(Strategic("q")), step, [Node("urn:x", "X")], Trace(Question("q"), Budget()))
+
+
+@pytest.mark.parametrize(("replans", "values"), [(2, ("Ann",)), (0, ("Rex",))])
+def test_a_wrong_plan_is_doubted_and_only_a_new_plan_mends_it(
+    tmp_path: Path, replans: int, values: tuple[str, ...]
+) -> None:
+    """Kind and relation are as the plan wants them; it is the plan that does not fit the question."""
+    over = graph(tmp_path, "film|made by|Ann\nfilm|barks loudly|Rex\n")
+    agent = Ppoga(First("replan"), over, Spelling(), settings=PpogaSettings(corrections=0, replans=replans))
+    wrong = (Hop(relation_iri("barks loudly")),)
+    described = agent.explorer.lexicon.full(wrong)
+    agent.fault = lambda plan: replace(plan, steps=(PlanStep("barks loudly of film", described, 0, wrong),))
+    question = Question("the film was made by", ("film",))
+    assert agent.answer(question, Trace(question, Budget())).values == values

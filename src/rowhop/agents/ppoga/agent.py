@@ -177,6 +177,8 @@ class Ppoga:
         """Where the outcome is as predicted there is nothing to think about; else the model decides what to do."""
         seen = memory.cycle.observation
         assert seen is not None
+        if last and not seen.error and not memory.knowledge.banned and self.planner.doubts(memory):
+            seen = memory.cycle.observation = replace(seen, error="another plan fits the question far better")
         good: Verdict = "finish" if last else "proceed"
         again: list[Verdict] = ["correct path"] if may_correct else []
         if not seen.found:

@@ -49,6 +49,7 @@ class PlanSettings:
     depth: int | None = None
     shown: int = 12
     close: float = 0.3
+    far: float = 2.0  # how much farther than `close` a plan is from the best one to be doubted
     nearest: float = 0.05  # the same for relations within a step, in likeness
     weighed: int = 24  # likeliest ways that are walked to see where they lead
 
@@ -100,6 +101,17 @@ class Planner:
         plan = best[chosen or 0]
         trace.note("plan", plan.said + "\n" + "\n".join(f"{i}. {s.objective}" for i, s in enumerate(plan.steps, 1)))
         return plan
+
+    def doubts(self, memory: Memory) -> bool:
+        """Whether another plan fits the question far better than the one that was carried out. Only for a model whose
+        choice is weighed against the ranking; another's choice stands."""
+        plan = memory.strategic.plan
+        if plan is None or not self.model.constrains or not self._candidates:
+            return False
+        ((plans, _),) = self._candidates.values()
+        left = [p for p in plans if p.key not in memory.knowledge.failed_plans]
+        own = next((p.score for p in left if p.key == plan.key), None)
+        return bool(left) and (own is None or own < left[0].score - self.settings.close - self.settings.far)
 
     def candidates(self, question: str, topics: Sequence[Node]) -> tuple[list[Plan], str]:
         """Plans, the likeliest first, and the solved questions that speak for them, as a prompt shows them."""
