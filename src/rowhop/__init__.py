@@ -11,6 +11,7 @@ Importing this package reads nothing, prints nothing and imports no pandas.
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
         SourceUnavailable,
         UserError,
     )
-    from rowhop.front import Session, ask, open_sources
+    from rowhop.front import Session, ask, ask_async, open_sources
     from rowhop.trace import Budget, Trace
     from rowhop.types import (
         Answer,
@@ -74,12 +75,16 @@ __all__ = [
     "UserError",
     "__version__",
     "ask",
+    "ask_async",
     "open_sources",
 ]
 
+# A library says nothing until the application that uses it has chosen where its log goes.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
+
 # The modules that hold the names above, searched in this order; `front` last, because it pulls in the most.
 _HOMES = ("rowhop.errors", "rowhop.types", "rowhop.trace", "rowhop.front")
-_FRONT = ("Session", "ask", "open_sources")
+_FRONT = ("Session", "ask", "ask_async", "open_sources")
 
 
 def __getattr__(name: str) -> object:

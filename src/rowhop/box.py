@@ -40,6 +40,11 @@ class Box:
     def column(self, name: str) -> Column | None:
         return next((c for c in self.columns if c.name == name), None)
 
+    def _repr_html_(self) -> str:
+        from rowhop import notebook
+
+        return notebook.box(self)
+
 
 @dataclass(frozen=True)
 class ForeignKey:

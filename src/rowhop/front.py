@@ -5,16 +5,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from rowhop import build, config, providers
+from rowhop import build, config, providers, telemetry
 from rowhop.errors import BudgetSpent, ConfigError, RowhopError
 from rowhop.models import ChatModel, Message
-from rowhop.trace import Budget, Trace
+from rowhop.trace import Budget, Step, Trace
 from rowhop.types import Answer, Question
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 # Of a conversation: how many earlier exchanges a follow-up question carries, and how much of each.
 _EARLIER = 4
 _SHOWN = 400
+# Counts, names and times; never the question, a prompt, a cell or an answer.
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -81,10 +85,7 @@ class Session:
         asked = self.question(question, topics, choice)
         trace = trace if trace is not None else self.trace(asked)
         trace.question, trace.method, trace.model = asked, self.method, self.model.name
-        try:
-            answer = self._agent.answer(asked, trace)
-        except BudgetSpent as spent:
-            answer = Answer("gave_up", because=str(spent), cost=trace.cost)
+        answer = self._answered(asked, trace)
         noticed = (*getattr(self.source, "cautions", ()), *answer.warnings)
         answer = replace(
             answer,
@@ -95,6 +96,36 @@ class Session:
         )
         self.history.append(Exchange(replace(asked, context=""), answer))
         return answer
+
+    def _answered(self, asked: Question, trace: Trace) -> Answer:
+        _log.info("Asking %s by %s.", self.model.name, self.method)
+        trace.on_step.append(_logged)
+        try:
+            with telemetry.spans(trace):
+                answer = self._agent.answer(asked, trace)
+        except BudgetSpent as spent:
+            answer = Answer("gave_up", because=str(spent), cost=trace.cost)
+        except RowhopError as error:
+            _log.info("The run ended with a %s after %.2f s.", type(error).__name__, trace.elapsed)
+            raise
+        finally:
+            trace.on_step.remove(_logged)
+        _log.info("The run ended with status %s after %.2f s.", answer.status, trace.elapsed)
+        return answer
+
+    async def ask_async(
+        self, question: str, *, topics: Sequence[str] = (), choice: str = "", trace: Trace | None = None
+    ) -> Answer:
+        """`ask` without blocking the event loop. A cancelled task stops the run at the model's next word."""
+        running = trace if trace is not None else self.trace(self.question(question, topics, choice))
+        work = asyncio.ensure_future(asyncio.to_thread(self.ask, question, topics=topics, choice=choice, trace=running))
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            running.cancelled = True
+            # The thread still reads the sources; they may be closed only when it is done.
+            await asyncio.wait([work])
+            raise
 
     def trace(self, question: Question) -> Trace:
         """A fresh trace with this session's budget, to listen to or to save."""
@@ -175,6 +206,25 @@ def ask(
         return saved(session, question, run, topics=topics, choice=choice, file=trace)
 
 
+async def ask_async(
+    question: str,
+    sources: object,
+    *,
+    model: str | ChatModel | None = None,
+    notes: str = "",
+    topics: Sequence[str] = (),
+    choice: str = "",
+    settings: Settings | None = None,
+) -> Answer:
+    """`ask` for programs with an event loop; what else `ask` takes is said by `settings`.
+
+    A cancelled task stops the run at the model's next word. Raises RowhopError.
+    """
+    session = await asyncio.to_thread(Session, sources, model=model, notes=notes, settings=settings)
+    with session:
+        return await session.ask_async(question, topics=topics, choice=choice)
+
+
 def saved(
     session: Session,
     question: str,
@@ -201,6 +251,10 @@ def saved(
 def open_sources(sources: object, *, settings: Settings | None = None) -> build.Knowledge:
     """Open one or several sources as one Source (or Graph). Close it when done, or use it in a Session."""
     return build.opened(sources, settings or config.load())
+
+
+def _logged(step: Step) -> None:
+    _log.debug("%s after %.2f s", step.kind, step.at)
 
 
 def _told(exchange: Exchange) -> str:

@@ -216,6 +216,11 @@ class Trace:
 
         write(Path(path), self.header(), self.steps, answer, error)
 
+    def _repr_html_(self) -> str:
+        from rowhop import notebook
+
+        return notebook.trace(self.question.text, self.steps)
+
 
 def load(path: str | Path) -> Saved:
     """Read a saved trace. Raises SourceError when the file is not one."""

@@ -125,3 +125,8 @@ class Answer:
     method: str = ""
     model: str = ""
     trace: Any = field(default=None, repr=False, compare=False)  # the run's Trace; not part of the JSON
+
+    def _repr_html_(self) -> str:
+        from rowhop import notebook
+
+        return notebook.answer(self)

@@ -232,7 +232,8 @@ function drawSettings() {
   $("set-method").value = kept.read("method") || s.method;
   for (const key of ["seconds", "calls", "tokens"]) $(`set-${key}`).value = kept.read(key) || s.budget[key] || "";
   $("set-theme").value = kept.read("theme");
-  $("model-now").textContent = clean(used && s.models.includes(used) ? used : s.model);
+  const named = used && s.models.includes(used) ? used : s.model;
+  $("model-now").textContent = clean(named.startsWith("replay:") ? `replay of ${named.split(/[\\/]/).pop()}` : named);
   const shares = { schema: "names and types of columns", samples: "names, types and a few sample cells", all: "names, sample cells and results" };
   $("share-note").textContent = `Prompts may hold: ${shares[s.share]}. rowhop serve was started so; the page cannot change it.`;
 }

@@ -31,7 +31,9 @@ export function code(text, language) {
 
 const pre = (text) => el("pre", { tabindex: 0, text: clean(text) });
 const fold = (title, ...inside) => el("details", {}, el("summary", { text: title }), inside);
-const NOTES = { plan: "Plan", predict: "Prediction", think: "Thought", thought: "Thought", verdict: "Verdict", recall: "Recalled examples", error: "Difference", fallback: "Fallback" };
+const NOTES = { plan: "Plan", topic: "What the question is about", observe: "Observation", predict: "Prediction", think: "Thought", thought: "Thought", verdict: "Verdict", recall: "Recalled examples", error: "Difference", fallback: "Fallback" };
+
+const titled = (word) => clean(word).replaceAll("_", " ").replace(/^./, (c) => c.toUpperCase());
 
 const show = {
   boxes_opened: (s) => [
@@ -61,7 +63,7 @@ const show = {
     el("p", { class: "note", text: s.found.map(clean).join("\n") || "Nothing was found." }),
     s.total > s.found.length && el("p", { class: "dim small", text: `${s.total.toLocaleString("en")} in all` }),
   ],
-  note: (s) => [NOTES[s.topic] || clean(s.topic).replaceAll("_", " "), el("p", { class: "note", text: clean(s.text) })],
+  note: (s) => [NOTES[s.topic] || titled(s.topic), el("p", { class: "note", text: clean(s.text) })],
 };
 
 export function step(s) {
