@@ -83,6 +83,7 @@ class Workbench:
             self._record(program, run.status, complaint, None, cautions, start)
             return Attempt(program, rationale, complaint, run=run, cautions=tuple(cautions))
         found = result.result_of(run)
+        cautions += result.cut_short(run, found)
         self._record(program, "ok", "", found, cautions, start)
         return Attempt(program, rationale, "", found, run, tuple(cautions))
 

@@ -134,6 +134,18 @@ def evidence(run: Run, source: Source, boxes: BoxSet) -> tuple[Evidence, ...]:
     return tuple(found)
 
 
+def cut_short(run: Run, found: Result) -> tuple[Caution, ...]:
+    """Says that there were more rows than were kept."""
+    from rowhop.sources.databases import was_cut
+
+    kept = len(found.table.rows)
+    if found.table.total > kept:
+        return (Caution("rows_cut", f"The result has {found.table.total:,} rows; the first {kept:,} were kept."),)
+    if run.table is not None and was_cut(run.table):
+        return (Caution("rows_cut", f"The result has more rows than the {kept:,} that were kept."),)
+    return ()
+
+
 def cautions(warnings: Sequence[str]) -> tuple[Caution, ...]:
     """The sandbox's warnings, "kind: text" where it knows the kind."""
     found = []
