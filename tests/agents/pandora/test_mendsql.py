@@ -23,6 +23,11 @@ CELLS = {"name": ["Rome, Italy", "Turin, Italy", "Oslo"], "year": ["2003", "2004
             'SELECT ANY_VALUE(name) AS "name", COUNT(*) FROM t GROUP BY id',
         ),
         (
+            "SELECT year, COUNT(*) AS n FROM t GROUP BY 1 ORDER BY 1",
+            "SELECT year, COUNT(*) AS n FROM t GROUP BY 1 ORDER BY 1",
+        ),
+        ("SELECT id + 1 AS y, COUNT(*) FROM t GROUP BY y", "SELECT id + 1 AS y, COUNT(*) FROM t GROUP BY y"),
+        (
             "SELECT year FROM t GROUP BY year ORDER BY COUNT(*) DESC, id",
             "SELECT year FROM t GROUP BY year ORDER BY COUNT(*) DESC, ANY_VALUE(id)",
         ),

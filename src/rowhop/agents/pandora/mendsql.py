@@ -135,7 +135,11 @@ def _mend_groups(tree: exp.Expression) -> bool:
         order = select.args.get("order")
         having = select.args.get("having")
         places = [*select.expressions, *(order.expressions if order else []), *([having] if having else [])]
+        keys = [one for number, one in enumerate(select.expressions, 1) if _is_key(one, number, group.expressions)]
+        names |= {one.unalias().name.lower() for one in keys if isinstance(one.unalias(), exp.Column)}
         for place in places:
+            if any(place is key for key in keys):
+                continue
             for column in list(place.find_all(exp.Column)):
                 if column.sql().lower() in by or column.name.lower() in names or _settled(column, select):
                     continue
@@ -147,6 +151,18 @@ def _mend_groups(tree: exp.Expression) -> bool:
                 column.replace(wrapped)
                 changed = True
     return changed
+
+
+def _is_key(selected: exp.Expression, number: int, by: list[exp.Expression]) -> bool:
+    """Whether GROUP BY names what is selected by its place (GROUP BY 1) or by its alias."""
+    from sqlglot import exp
+
+    alias = selected.alias.lower()
+    return any(
+        (isinstance(part, exp.Literal) and part.is_int and int(part.this) == number)
+        or (isinstance(part, exp.Column) and bool(alias) and not part.table and part.name.lower() == alias)
+        for part in by
+    )
 
 
 def _settled(column: exp.Column, select: exp.Select) -> bool:
