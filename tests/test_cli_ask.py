@@ -206,3 +206,51 @@ def test_a_picture_takes_no_ones_place(customers: str, in_folder: Path, capsys: 
     assert run(["ask", customers, "How many customers are from Norway?", *options]) == 0
     assert "nothing to draw" in capsys.readouterr().err
     assert not Path("new.svg").exists()
+
+
+def test_a_database_that_another_program_holds(in_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import sqlite3
+
+    with sqlite3.connect("shop.db") as holder:
+        holder.executescript("CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1);")
+        holder.execute("BEGIN EXCLUSIVE")
+        assert run(["ask", "shop.db", "How many?", "--model", replay(in_folder, "SELECT count(*) FROM t")]) in (1, 2)
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert "locked" in err
+        assert len(err.splitlines()) == 1
+        holder.rollback()
+    holder.close()
+    assert sorted(os.listdir(in_folder)) == ["replies.jsonl", "shop.db"]
+
+
+def test_tables_without_rows_and_databases_without_tables(in_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import sqlite3
+
+    for name, script in (("rows.db", "CREATE TABLE t (n INTEGER)"), ("tables.db", "CREATE TABLE t (n); DROP TABLE t")):
+        with sqlite3.connect(name) as connection:
+            connection.executescript(script)
+        connection.close()
+    Path("head.csv").write_text("a,b\n")
+    model = replay(in_folder, "```sql\nSELECT count(*) FROM t\n```")
+    assert run(["ask", "rows.db", "How many?", "--language", "native", "--model", model]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "0"
+    assert run(["ask", "rows.db", "How many?", "--language", "sql", "--model", model]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "0"
+    model = replay(in_folder, "```python\nanswer = head['a'].tolist()\n```")
+    assert run(["ask", "head.csv", "Which a?", "--language", "python", "--model", model, "--budget", "calls=1"]) in (
+        3,
+        4,
+    )
+    capsys.readouterr()
+    assert run(["ask", "tables.db", "How many?", "--model", model]) == 2
+    assert capsys.readouterr().err == "There is no table in tables.db that could be asked.\n"
+
+
+def test_a_run_that_asks_more_than_the_recorded_one(
+    customers: str, in_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = replay(in_folder, "```python\nanswer = customers['contry']\n```")
+    assert run(["ask", customers, "How many?", "--language", "python", "--model", model]) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "no further reply" in told

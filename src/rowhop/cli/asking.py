@@ -46,6 +46,8 @@ def ask(sources: Sequence[str], question: str, settings: Settings, wish: Wish) -
         files.check(wish.out, wish.replace)
     if wish.graph:
         files.check_picture(wish.graph, wish.replace)
+    if wish.trace:
+        files.check_trace(wish.trace)
     with piped(sources) as named:
         with fetching() as progress:
             session = Session(named, settings=settings, sends=not wish.dry_run, progress=progress)

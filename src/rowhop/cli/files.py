@@ -24,6 +24,15 @@ def check(path: Path, replace: bool) -> None:
     _is_free(path, replace)
 
 
+def check_trace(path: Path) -> None:
+    """A run that cannot be saved is not begun. Raises ConfigError."""
+    there = next(p for p in (path.absolute(), *path.absolute().parents) if p.exists())
+    if path.is_dir():
+        raise ConfigError(f"The trace cannot be written to {path}: it is a folder. Name a file in it.")
+    if (there.is_file() and there != path.absolute()) or not os.access(there, os.W_OK):
+        raise ConfigError(f"The trace cannot be written to {path}: {there} does not let it.")
+
+
 def check_picture(path: Path, replace: bool) -> None:
     """The same for a picture: who takes --graph for the graph to ask must not lose that graph. Raises ConfigError."""
     if path.suffix.lower() != ".svg":

@@ -115,8 +115,12 @@ class Replay:
         wanted = [asdict(message) for message in messages]
         with self._lock:
             call = next((c for c in self._calls if not self._strict or c["messages"] == wanted), None)
-            if call is None:
+            if call is None and self._strict:
                 raise ModelError(f"{self._path} holds no unused reply to this prompt:\n\n{show(messages)}")
+            if call is None:
+                raise ModelError(
+                    f"{self._path} holds no further reply: the run asked more often than the recorded one."
+                )
             self._calls.remove(call)
         texts = tuple(str(text) for text in call["replies"])
         _speak(texts[0], listen)

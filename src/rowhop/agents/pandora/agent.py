@@ -17,7 +17,7 @@ from rowhop.agents.pandora.attempt import Attempt, Workbench
 from rowhop.agents.pandora.grammar import SQL, python_grammar
 from rowhop.agents.pandora.prompt import Prompt
 from rowhop.agents.pandora.reply import read
-from rowhop.errors import BudgetSpent, ReplyError
+from rowhop.errors import BudgetSpent, ReplyError, SourceError
 from rowhop.memory import Memory
 from rowhop.models import ChatModel, Completion, Embedder, Message, Options
 from rowhop.models.ask import ask
@@ -101,6 +101,8 @@ class Pandora:
         trace.method, trace.model = "pandora", self.model.name
         start = time.monotonic()
         boxes = self.prompts.boxes(question)
+        if not boxes.boxes:
+            raise SourceError(f"There is no table in {self.source.name} that could be asked.")
         shown = self.prompts.shown(boxes)
         names = tuple(box.name for box in boxes.boxes)
         trace.add(BoxesOpened(names, shown, boxes.left_out, round(time.monotonic() - start, 4)))
