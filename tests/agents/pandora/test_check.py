@@ -27,7 +27,7 @@ def _check(code: str) -> str:
         ("answer = games['n'] > 1).sum()", "not valid Python"),
         ("df = pd.DataFrame({'a': [1]})\nanswer = df", "must be computed from the data"),
         ("games = pd.DataFrame({'n': [1]})\nanswer = games['n'].sum()", "Do not make up data"),
-        ("games = pd.read_csv('games.csv')\nanswer = games", "Do not read files"),
+        ("answer = pd.read_csv('games.csv')", "Do not read files"),
         ("answer = pd.io.parsers.read_csv('/etc/passwd')", "Do not read files"),
         ("answer = 'Rome'", "must be computed from the data"),
         ("seen = pd.to_numeric(games['n'])\nanswer = pd.Series([40]).sum()", "must be computed from the data"),

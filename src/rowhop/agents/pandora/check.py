@@ -1,7 +1,7 @@
 """What can be said of a Python program before it runs, and the small slips that are mended without a model.
 
 Refused: names, data or files that do not come from the BOXes, and assignments that pandas 3 ignores.
-Mended, and said: a field in the wrong case, a value that the source writes otherwise.
+Mended, and said: a field in the wrong case, a value that the source writes otherwise. Habits of form are tidied.
 """
 
 from __future__ import annotations
@@ -13,15 +13,11 @@ from dataclasses import dataclass
 from rowhop.agents.pandora.mend import Cells, Mender, closed
 from rowhop.agents.pandora.missing import MissingCells
 from rowhop.agents.pandora.pandas3 import refuse_old_pandas
+from rowhop.agents.pandora.tidy import READERS, tidied, whole
 from rowhop.box import BoxSet
 from rowhop.errors import ReplyError
 from rowhop.sources.naming import nearest
 from rowhop.types import Caution
-
-_READERS = frozenset(
-    """read_csv read_excel read_json read_parquet read_table read_sql read_sql_query read_sql_table read_html
-    read_xml read_feather read_pickle read_orc read_fwf read_hdf read_clipboard""".split()
-)
 
 
 @dataclass(frozen=True)
@@ -34,12 +30,14 @@ class Checked:
 
 def check_python(code: str, boxes: BoxSet, cells: Cells | None = None) -> Checked:
     """Raises ReplyError with the complaint for the model."""
-    code = closed(code)
+    code = whole(closed(code))
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = f" (line {error.lineno}: {(error.text or '').strip()})" if isinstance(error, SyntaxError) else ""
         raise ReplyError(f"The program is not valid Python: {getattr(error, 'msg', error)}{line}.") from error
+    if tidied(tree, boxes):
+        code = ast.unparse(tree)
     _refuse_foreign_data(tree, boxes)
     _refuse_unknown_names(tree, boxes)
     _refuse_lost_assignments(tree)
@@ -53,7 +51,7 @@ def _refuse_foreign_data(tree: ast.Module, boxes: BoxSet) -> None:
     names = {box.name for box in boxes.boxes}
     listed = ", ".join(sorted(names))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr in _READERS:
+        if isinstance(node, ast.Attribute) and node.attr in READERS:
             raise ReplyError(f"Do not read files: the data are loaded already as {listed}.")
     read = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     overwritten = set()
