@@ -231,6 +231,25 @@ def test_reading_replies() -> None:
         read("Finish the work")
 
 
+def test_a_question_is_embedded_once_for_all_searches(graph: TextGraph) -> None:
+    class Counting(Letters):
+        asked = 0
+
+        def embed(self, texts: list[str], query: bool = False) -> np.ndarray:
+            self.asked += 1
+            return super().embed(texts, query)
+
+    by, before = Counting(), graph.embedder
+    graph.embedder = by
+    try:
+        board = Board(graph, "Which wood is soft?")
+        assert "Neighbours of Chisel" in board.search("Chisel")
+        assert "Neighbours of Oak" in board.search("Oak")
+        assert by.asked == 1
+    finally:
+        graph.embedder = before
+
+
 def test_observations_are_bounded(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("hub")
     nodes = [{"id": i, "name": f"Node {i}", "text": "word " * 40_000 if i == 1 else "x"} for i in range(5_001)]

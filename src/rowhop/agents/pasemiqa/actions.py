@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -132,10 +133,16 @@ class Board:
 
     def _nearest_first(self, ends: np.ndarray) -> list[int]:
         graph = self.graph
-        if graph.vectors is None or graph.embedder is None or len(ends) < 2:
+        if graph.vectors is None or self._asked is None or len(ends) < 2:
             return [int(e) for e in ends]
-        scores = graph.vectors.scores(graph.embedder.embed([self.question], query=True)[0], np.sort(ends[:2000]))
+        scores = graph.vectors.scores(self._asked, np.sort(ends[:2000]))
         return sorted(map(int, ends), key=lambda p: (-scores.get(p, -1.0), p))
+
+    @cached_property
+    def _asked(self) -> np.ndarray | None:
+        """The question's vector, made once: it costs more than all the rest of a Search."""
+        by = self.graph.embedder
+        return None if by is None else np.asarray(by.embed([self.question], query=True)[0])
 
     def query(self, told: str, candidates: Sequence[int]) -> str:
         """Nodes nearest in text, among all or among the plan's candidates ("words; candidates")."""

@@ -18,6 +18,7 @@ from rowhop.models import Embedder
 _SHARPNESS = 12.0  # of likeness into probability
 _ASKED = 3.0  # log-odds of a path that ends at the type the question names ("which valley …") against another
 _NAMED = -1.5  # log-odds of "text" where the question names the node
+_NEAR = 100  # characters that are looked at
 _WINDOW = 4  # words after "which" in which a type may stand
 _AFTER = re.compile(r"\b(?:which|what|whose|find|list|name|identify|show|give)\b", re.IGNORECASE)
 # What else a type may be nearer to than to a person or a place; by how much it must be nearer to be meant by "who".
@@ -71,7 +72,7 @@ class Untrained:
     def _meant(self, question: str) -> frozenset[str]:
         """The types that "who" or "where" asks for: those clearly nearer in meaning to a person, or a place."""
         # Further on, "who" and "where" mostly begin a clause: "for those who fear heights".
-        meant = next((_MEANT[w] for w in fold(question).split()[:_OPENING] if w in _MEANT), None)
+        meant = next((_MEANT[w] for w in fold(question[:_NEAR]).split()[:_OPENING] if w in _MEANT), None)
         if meant is None or not self._kinds:
             return frozenset()
         if self._things is None:
@@ -134,7 +135,7 @@ def asked_kinds(question: str, kinds: Sequence[str]) -> frozenset[str]:
     """
     found: list[tuple[int, str]] = []
     for match in _AFTER.finditer(question):
-        after = [_stem(w) for w in fold(question[match.end() :]).split()[:_WINDOW]]
+        after = [_stem(w) for w in fold(question[match.end() : match.end() + _NEAR]).split()[:_WINDOW]]
         for kind in kinds:
             own = {_stem(w) for w in fold(words(kind)).split() if len(w) > 2}
             found += [(i, kind) for i, w in enumerate(after) if w in own][:1]
