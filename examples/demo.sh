@@ -40,4 +40,5 @@ done
 echo
 [ $wrong -eq 0 ] && echo "All answers are right." || echo "$wrong of the answers are wrong."
 echo "Now ask your own file:  $rowhop ask FILE \"your question\""
+echo "Or in the browser, and drop it there:  $rowhop serve"
 [ $wrong -eq 0 ]

@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# The tests start a PostgreSQL and a MariaDB of their own. This installs the programs where that is possible (Debian,
-# as root), and otherwise says which tests will be skipped. It never fails: the tests say what is missing.
+# The tests start a PostgreSQL and a MariaDB of their own and drive the page in Chromium. This installs the programs where
+# that is possible (Debian, as root), and otherwise says which tests will be skipped. It never fails: the tests say what
+# is missing.
 set -u
 
 missing=()
 compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null || command -v postgres >/dev/null || missing+=(postgresql)
 command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || missing+=(mariadb-server)
+command -v chromium >/dev/null || missing+=(chromium)
+command -v chromedriver >/dev/null || missing+=(chromium-driver)
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
