@@ -10,7 +10,7 @@ BOXES = BoxSet((Box("towns", (Column("city", "text"), Column("people", "integer"
 
 
 @pytest.mark.parametrize(
-    "written, runs",
+    ("written", "runs"),
     [
         ("df = pd.read_csv('towns.csv')\nanswer = df['city'].nunique()", "df = towns\nanswer = df['city'].nunique()"),
         ("towns = pd.read_excel('x.xlsx')\nanswer = len(towns)", "answer = len(towns)"),

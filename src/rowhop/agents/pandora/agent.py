@@ -15,6 +15,7 @@ from typing import Literal
 from rowhop.agents.pandora import result
 from rowhop.agents.pandora.attempt import Attempt, Workbench
 from rowhop.agents.pandora.grammar import SQL, python_grammar
+from rowhop.agents.pandora.plausible import doubt
 from rowhop.agents.pandora.prompt import Prompt
 from rowhop.agents.pandora.reply import read
 from rowhop.errors import BudgetSpent, ReplyError, SourceError
@@ -184,7 +185,7 @@ class _Run:
         if samples > 1:
             self.agreement = self._agreement(found, samples)
         for number in range(1, settings.repairs + 1):
-            if found.ok and not (settings.empty_is_failure and (found.empty or found.nothing)):
+            if found.ok and not (settings.empty_is_failure and (found.doubt or not found.sound)):
                 return found
             found = self._repair(found, number)
         return self.best()
@@ -193,7 +194,9 @@ class _Run:
         return 160 if self.agent.model.constrains else 1500
 
     def _repair(self, failed: Attempt, number: int) -> Attempt:
-        complaint = failed.complaint or "It ran, but no row fits its conditions, so the answer is empty."
+        complaint = (
+            failed.complaint or failed.doubt or "It ran, but no row fits its conditions, so the answer is empty."
+        )
         prompts = self.agent.prompts
         reply = failed.program.code
         messages = prompts.repair(self.messages, self.question, reply, complaint)
@@ -224,6 +227,9 @@ class _Run:
             attempt = known if known.ok else replace(known, complaint=same + known.complaint.removeprefix(same))
         else:
             attempt = self.bench.attempt(reply.program, reply.rationale)
+            if attempt.result is not None and self.agent.model.constrains:
+                # A large model knows what was asked; a doubt would cost it a call.
+                attempt = replace(attempt, doubt=doubt(self.question.text, attempt.result.values, self.bench.boxes))
             self.seen[code] = attempt
         self.attempts.append(attempt)
         return attempt
@@ -231,7 +237,8 @@ class _Run:
     def _vote(self, done: Completion) -> Attempt:
         """The result that most samples agree on; the earliest of equals."""
         tried = [self._try(text) for text in done.texts]
-        fitting = [a for a in tried if a.ok and not a.empty and not a.nothing] or [a for a in tried if a.ok]
+        sound = [a for a in tried if a.sound]
+        fitting = [a for a in sound if not a.doubt] or sound or [a for a in tried if a.ok]
         if not fitting:
             return tried[0]
         counts = Counter(a.result.key for a in fitting if a.result is not None)
@@ -248,6 +255,10 @@ class _Run:
     def best(self) -> Attempt | None:
         """The last attempt with a result, one that rests on rows first."""
         fitting = [a for a in self.attempts if a.ok]
-        telling = [a for a in fitting if not a.empty and not a.nothing] or [a for a in fitting if not a.empty]
-        best = telling or fitting
-        return best[-1] if best else None
+        sound = [a for a in fitting if a.sound]
+        if undoubted := [a for a in sound if not a.doubt]:
+            return undoubted[-1]
+        if sound:
+            return sound[0]  # what was doubted and could not be done better
+        telling = [a for a in fitting if not a.empty] or fitting
+        return telling[-1] if telling else None

@@ -38,6 +38,7 @@ class Attempt:
     result: Result | None = None
     run: Run | None = None
     cautions: tuple[Caution, ...] = ()
+    doubt: str = ""  # what is odd about the result, see `plausible`
 
     @property
     def ok(self) -> bool:
@@ -46,6 +47,11 @@ class Attempt:
     @property
     def empty(self) -> bool:
         return self.result is not None and self.result.empty
+
+    @property
+    def sound(self) -> bool:
+        """A result that rests on something."""
+        return self.ok and not self.empty and not self.nothing
 
     @property
     def nothing(self) -> bool:

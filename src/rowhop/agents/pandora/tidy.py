@@ -92,9 +92,13 @@ def _answered(tree: ast.Module, names: set[str]) -> None:
         value = last.value
     if value is not None:
         tree.body[-1] = ast.Assign([ast.Name("answer", ast.Store())], value)
-    elif isinstance(last, ast.Assign) and len(last.targets) == 1 and isinstance(last.targets[0], ast.Name):
-        if last.targets[0].id not in names:  # a table that was only changed says nothing
-            last.targets.append(ast.Name("answer", ast.Store()))
+    elif isinstance(last, ast.Assign) and len(last.targets) == 1 and _may_answer(last.targets[0], names):
+        last.targets.append(ast.Name("answer", ast.Store()))
+
+
+def _may_answer(target: ast.expr, names: set[str]) -> bool:
+    """A table that was only changed says nothing."""
+    return isinstance(target, ast.Name) and target.id not in names
 
 
 def _shown(statement: ast.stmt) -> ast.expr | None:
