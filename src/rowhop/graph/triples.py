@@ -229,7 +229,7 @@ class TripleGraph:
         return names | {t: self._label(facts[t]) or local_name(t) for t in own}
 
     def _label(self, facts: Mapping[str, list[str]]) -> str:
-        for relation in self.vocabulary.labels:
+        for relation in self.vocabulary.labels if facts else ():
             if found := _spoken(facts.get(relation, ()), self.vocabulary.languages):
                 return found
         return ""
@@ -339,6 +339,8 @@ def _chunks(items: Sequence[str], size: int) -> list[Sequence[str]]:
 
 def _spoken(values: Sequence[str], languages: Sequence[str]) -> str:
     """The value in the first language that is there, else in any language: a foreign name is better than none."""
+    if not values:  # most nodes have few of the relations that name and describe
+        return ""
     texts = sorted((parts(v) for v in values if is_literal(v)), key=lambda p: p[1] + "\0" + p[0])
     for wanted in languages:
         for value, language, _ in texts:
