@@ -320,7 +320,9 @@ def _end_without_reply(report: dict[str, Any], limits: Limits) -> Run:
     peak = float(report["peak_mb"])
     if report["timed_out"]:
         return Run("timeout", error=f"The program ran longer than {limits.wall_seconds:g} seconds.", peak_mb=peak)
-    if report["exit"] < 0 and report["cpu"] >= limits.cpu_seconds * 0.95:
+    # The kernel counts whole ticks, so that on a busy machine its signal comes before the seconds are full.
+    spent = report["cpu"] >= limits.cpu_seconds * 0.95
+    if report["exit"] == -signal.SIGXCPU or (report["exit"] < 0 and spent):
         return Run("timeout", error=f"The program computed longer than {limits.cpu_seconds} seconds.", peak_mb=peak)
     return Run(
         "crash", error=f"The program's process ended without a result ({_ending(report['exit'])}).", peak_mb=peak
