@@ -60,7 +60,7 @@ class Page:
     def all(self, css: str) -> list[Any]:
         return list(self.chrome.find_elements("css selector", css))
 
-    def until(self, css: str, text: str = "", seconds: float = 15) -> Any:
+    def until(self, css: str, text: str = "", seconds: float = 40) -> Any:
         from selenium.common.exceptions import StaleElementReferenceException
 
         end = time.monotonic() + seconds
@@ -238,6 +238,19 @@ def test_names_and_cells_with_markup_stay_text(tmp_path: Path, open_: Open) -> N
         assert "\\u202eevil" in page.until("article .grid", "u202e").text
         assert page.chrome.title == "rowhop"
         assert not page.all("main img, main script, #side img, #side script")
+
+
+def test_a_file_of_the_folder_is_offered(tmp_path: Path, open_: Open) -> None:
+    folder = tmp_path / "chosen"
+    folder.mkdir()
+    (folder / "orders.csv").write_text("item,n\na,1\n", encoding="utf-8")
+    with serve([], {"model": {"name": replay(tmp_path, COUNT)}}, [folder]) as served:
+        page = open_(served)
+        page.until("#offers button", "orders.csv").click()
+        page.until("#sources", "orders.csv")
+        page.until("#content-body svg", "item")
+        page.all("#path")[0].send_keys("../nothing.csv\n")
+        page.until("#source-trouble", "no such file")
 
 
 def test_a_graph_is_drawn_and_its_edges_told(examples: Path, tmp_path: Path, open_: Open) -> None:

@@ -78,6 +78,16 @@ async function addFiles(files) {
   }
 }
 
+async function named(path) {
+  trouble("source-trouble", "");
+  try {
+    added(await post("/api/sources", { path }));
+    $("path").value = "";
+  } catch (error) {
+    trouble("source-trouble", error);
+  }
+}
+
 // ---- what is in them
 
 async function showContent() {
@@ -264,16 +274,7 @@ function listen() {
   $("fresh").addEventListener("click", () => { fresh(); $("question").focus(); });
   $("pick").addEventListener("click", () => $("files").click());
   $("files").addEventListener("change", async (e) => { await addFiles([...e.target.files]); e.target.value = ""; });
-  $("name-form").addEventListener("submit", async (e) => {
-    e.preventDefault();
-    trouble("source-trouble", "");
-    try {
-      added(await post("/api/sources", { path: $("path").value }));
-      $("path").value = "";
-    } catch (error) {
-      trouble("source-trouble", error);
-    }
-  });
+  $("name-form").addEventListener("submit", (e) => { e.preventDefault(); named($("path").value); });
   $("as-diagram").addEventListener("click", () => { state.asList = false; drawContent(); });
   $("as-list").addEventListener("click", () => { state.asList = true; drawContent(); });
   $("open-settings").addEventListener("click", () => { drawSettings(); $("settings").showModal(); });
@@ -306,6 +307,8 @@ async function begin() {
     if (id) await look(id);
     else showContent();
     const { files } = await get("/api/files");
+    $("offers").append(...files.slice(0, 8).map((f) => el("button", { type: "button", text: clean(f), onclick: () => named(f) })));
+    $("offers").hidden = !files.length;
     $("known-files").replaceChildren(...files.map((f) => el("option", { value: f })));
   } catch (error) {
     trouble("ask-trouble", error);

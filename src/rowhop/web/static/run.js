@@ -130,7 +130,10 @@ export class RunView {
     } else if (!wide && a.status === "answered") {
       parts.push(el("p", { class: "value small", text: "Nothing matches: the result is empty." }));
     }
-    if (a.table && (wide || (a.method === "pasemiqa" && a.table.total > 1))) parts.push(this.table(a.table, pick));
+    if (a.table && (wide || (a.method === "pasemiqa" && a.table.total > 1))) {
+      const shown_ = this.table(a.table, pick);
+      parts.push(wide ? shown_ : el("details", {}, el("summary", { text: `What else came into question (${a.table.total})` }), shown_));
+    }
     if (a.status === "answered" && a.because) parts.push(el("p", { class: "because", text: clean(a.because) }));
     a.warnings.forEach((w) => parts.push(el("p", { class: "warning", text: `⚠ ${clean(w.text)}` })));
     parts.push(this.meta(a));
