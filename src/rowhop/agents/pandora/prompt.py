@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowhop import prompts
 from rowhop.agents.pandora.choose import Room, choose
-from rowhop.agents.pandora.show import box_line, schema_only, show, show_box
+from rowhop.agents.pandora.result import plain
+from rowhop.agents.pandora.show import box_line, schema_only, show, show_box, show_rows
 from rowhop.box import Box, BoxSet
 from rowhop.memory import Entry, Memory
 from rowhop.models import Embedder, Message
 from rowhop.sources import Source
-from rowhop.types import Language, Question
+from rowhop.types import Language, Question, Value
 
 if TYPE_CHECKING:
     from rowhop.agents.pandora.agent import PandoraSettings
@@ -22,6 +23,8 @@ PACKAGE = "rowhop.agents.pandora"
 # Tokens of BOXes in a prompt where the user says nothing: reading costs an embedded model a second per 70.
 TOKENS_COMPACT, TOKENS_LARGE = 900, 6_000
 CHARACTERS_PER_TOKEN = 3.2
+# Rows of a single table that a prompt may be made of, those shown as samples, and those that the question names.
+ROWS_READ, ROWS_FIRST, ROWS_NAMED = 500, 3, 3
 # Demonstrations. A small model writes SQL better from the schema alone: with a fixed block it copied the block's joins
 # (docs/benchmarks.md); for pandas a block helps.
 FIXED = {"python": 10, "sql": 0, "sparql": 0}
@@ -64,7 +67,29 @@ class Prompt(NamedTuple):
     def shown(self, boxes: BoxSet) -> str:
         if self.settings.share == "schema":
             return show(boxes, samples=0)
-        return show(boxes, samples=3 if self.compact else 4)
+        text = show(boxes, samples=3 if self.compact else 4)
+        # Whole rows tell a large model how cells belong together; a small one copies them as its answer.
+        if self.compact or len(boxes.boxes) != 1:
+            return text
+        room = int((self.settings.prompt_tokens or TOKENS_LARGE) * CHARACTERS_PER_TOKEN) - len(text)
+        rows = self._rows(boxes.boxes[0])
+        return (
+            f"{text}\n{found}" if (found := show_rows(rows, [c.name for c in boxes.boxes[0].columns], room)) else text
+        )
+
+    def _rows(self, box: Box) -> list[tuple[int, list[Value]]]:
+        """All rows where the user shares all data; else the first ones, and the first that hold what the question
+        names."""
+        names = [c.name for c in box.columns]
+        table = self.source.load(box.name, names, limit=ROWS_READ)
+        columns = [[plain(cell) for cell in column.to_pylist()] for column in table.columns]
+        every = range(table.num_rows)
+        if self.settings.share != "all":
+            named = [
+                columns[i].index(cell) for i, c in enumerate(box.columns) for cell in c.matched if cell in columns[i]
+            ]
+            every = sorted({*every[:ROWS_FIRST], *named[:ROWS_NAMED]})  # type: ignore[assignment]
+        return [(number, [column[number] for column in columns]) for number in every]
 
     def messages(self, boxes: BoxSet, question: Question) -> tuple[Message, ...]:
         template = prompts.text(PACKAGE, "question")

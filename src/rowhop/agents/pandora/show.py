@@ -11,6 +11,7 @@ from rowhop.types import Value
 
 # A cell is cut here; prose says enough with its beginning, and one cell of 200 KB must not fill the prompt.
 CELL = 32
+CELL_IN_ROW = 60
 NAME = 120
 _SHORT = 24  # a longer cell shows nothing about how values of a column are written
 _TYPES = {"integer": "int", "number": "float", "boolean": "bool", "mixed": "text"}
@@ -92,6 +93,25 @@ def _line(column: Column, samples: int) -> str:
     if samples and column.matched:
         line += " | in question: " + ", ".join(quoted(cell) for cell in column.matched)
     return line
+
+
+def show_rows(rows: Sequence[tuple[int, Sequence[Value]]], fields: Sequence[str], room: int) -> str:
+    """Whole rows with their position from 0, as many of them as `room` characters hold; "" where that is none.
+
+    Rows:
+    | "id" | "city"
+    0 | 1 | "Oslo"
+    7 | 8 | "Rome"
+    """
+    lines = ["Rows:", " | ".join(["", *(quoted(name, NAME) for name in fields)]).lstrip()]
+    used = sum(map(len, lines))
+    for position, cells in rows:
+        line = " | ".join([str(position), *(quoted(c, CELL_IN_ROW) if isinstance(c, str) else _bare(c) for c in cells)])
+        used += len(line) + 1
+        if used > room:
+            break
+        lines.append(line)
+    return "\n".join(lines) if len(lines) > 2 else ""
 
 
 def _distinct(values: Sequence[Value], most: int) -> list[str]:
