@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 
 _LEVELS = {
     "schema": "the names and types of columns, and no cell",
-    "samples": "the names and types of columns, some sample cells, cells that match words of the question, and up to six rows",
-    "all": "the names and types of columns, sample and matching cells, all rows of a small table, and results of programs",
+    "samples": "the names and types of columns, some sample cells, cells that match words of the question, and up to "
+    "six rows",
+    "all": "the names and types of columns, sample and matching cells, all rows of a small table, and results of "
+    "programs",
 }
 
 

@@ -27,8 +27,10 @@ def shown(model: Scripted, asked: str = "how many people live in town 30?", **se
 
 def test_an_endpoint_sees_first_and_named_rows() -> None:
     prompt = shown(Endpoint([]))
-    assert '\n0 | "Town 0" | 100\n' in prompt and '\n30 | "Town 30" | 130\n' in prompt
-    assert "Town 7" not in prompt and "Town 39" not in prompt
+    assert '\n0 | "Town 0" | 100\n' in prompt
+    assert '\n30 | "Town 30" | 130\n' in prompt
+    assert "Town 7" not in prompt
+    assert "Town 39" not in prompt
 
 
 def test_all_means_the_whole_table() -> None:
@@ -38,12 +40,14 @@ def test_all_means_the_whole_table() -> None:
 
 @pytest.mark.parametrize("model", [Small([]), Endpoint([])])
 def test_schema_means_no_row(model: Scripted) -> None:
-    assert "Town 0" not in shown(model, share="schema") and "Rows:" not in shown(model, share="schema")
+    assert "Town 0" not in shown(model, share="schema")
+    assert "Rows:" not in shown(model, share="schema")
 
 
 def test_hidden_columns_are_in_no_row() -> None:
     prompt = shown(Endpoint([]), share="all", hidden=("people",))
-    assert "Town 39" in prompt and "139" not in prompt
+    assert "Town 39" in prompt
+    assert "139" not in prompt
 
 
 def test_the_embedded_model_sees_no_rows() -> None:
@@ -53,5 +57,7 @@ def test_the_embedded_model_sees_no_rows() -> None:
 def test_rows_stay_in_their_room() -> None:
     rows = [(i, [f"cell {i}", "line\nbreak " * 40]) for i in range(100)]
     text = show_rows(rows, ["a", "b"], 1_000)
-    assert len(text) <= 1_000 and '0 | "cell 0" | "line break' in text and "99 |" not in text
+    assert len(text) <= 1_000
+    assert '0 | "cell 0" | "line break' in text
+    assert "99 |" not in text
     assert show_rows(rows, ["a", "b"], 40) == ""
