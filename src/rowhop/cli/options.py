@@ -71,8 +71,8 @@ Share = Annotated[
     typer.Option(
         "--share",
         metavar="WHAT",
-        help="What of the data may enter a prompt: schema (names and types), samples (some cells and rows), all (a small "
-        "table whole, results too).",
+        help="What of the data may enter a prompt: schema (names and types), samples (some cells and rows), all (a "
+        "small table whole, results too).",
         show_default="samples",
     ),
 ]
