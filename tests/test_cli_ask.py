@@ -148,6 +148,15 @@ def test_an_unknown_model(customers: str, capsys: pytest.CaptureFixture[str]) ->
     assert "none.gguf" in capsys.readouterr().err
 
 
+def test_an_unknown_model_fetches_nothing(
+    customers: str, in_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ROWHOP_CACHE", str(in_folder / "cache"))
+    assert run(["ask", customers, "How many?", "--model", "nobody"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    assert not (in_folder / "cache").exists()
+
+
 def test_ctrl_c_leaves_nothing_behind(customers: str, in_folder: Path) -> None:
     model = replay(in_folder, "```python\nanswer = len(customers)\nwhile True:\n    answer += 1\n```")
     arguments = ["ask", customers, "How many?", "--language", "python", "--model", model]

@@ -74,15 +74,18 @@ def bare_model(settings: Settings, *, sends: bool = True, progress: Fetching | N
     """The model that settings name, without price and cache."""
     name = settings.model.name or config.EMBEDDED
     endpoint = is_endpoint(settings)
-    if progress is not None and sends:
-        fetch_embedder(settings, progress)
     if not sends:
         return Unsent(name, remote=endpoint, constrains=not endpoint)
     if name.startswith(REPLAY):
         from rowhop.models.scripted import Replay
 
         return Replay(Path(name.removeprefix(REPLAY)), strict=False)
-    return _endpoint(name, settings) if endpoint else _embedded(name, settings, progress)
+    if not endpoint:
+        return _embedded(name, settings, progress)
+    model = _endpoint(name, settings)  # first: a model that nobody has fetches nothing
+    if progress is not None:
+        fetch_embedder(settings, progress)
+    return model
 
 
 def embedder(settings: Settings) -> Embedder:
