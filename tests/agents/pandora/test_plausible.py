@@ -72,3 +72,15 @@ def test_a_doubted_result_is_repaired() -> None:
 
 def test_a_doubted_result_stands_where_no_better_one_comes() -> None:
     assert _asked([GOALS, GOALS, GOALS, GOALS]) == (12,)
+
+
+def test_a_large_model_that_says_unknown_is_not_asked_again() -> None:
+    import pandas as pd
+
+    model = Scripted(["```python\n# No city in it.\nanswer = None\n```"])
+    model.constrains = False
+    cups = open_source(pd.DataFrame({"Winner": ["Ana", "Tom"]}), name="cups")
+    question = Question("which city has the most people?")
+    answer = Pandora(model, cups, settings=PandoraSettings(language="python")).answer(question, Trace(question))
+    model.done()
+    assert answer.status == "unknown"

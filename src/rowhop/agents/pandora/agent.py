@@ -187,6 +187,9 @@ class _Run:
         for number in range(1, settings.repairs + 1):
             if found.ok and not (settings.empty_is_failure and (found.doubt or not found.sound)):
                 return found
+            # A large model that says so means it, and more asking drives it to inventions; a small one gives up early.
+            if found.says_unknown and not self.agent.model.constrains:
+                return found
             found = self._repair(found, number)
         return self.best()
 

@@ -54,6 +54,11 @@ class Attempt:
         return self.ok and not self.empty and not self.nothing
 
     @property
+    def says_unknown(self) -> bool:
+        """`answer = None`: the tables cannot tell, as the model sees it."""
+        return self.empty and self.program.code.strip() == "answer = None"
+
+    @property
     def nothing(self) -> bool:
         """A count of 0 over no row at all: the conditions met nothing, which is a slip more often than not."""
         if self.result is None or self.run is None or self.program.language != "python":
