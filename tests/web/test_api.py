@@ -226,6 +226,22 @@ def test_the_program_runs_alone_on_the_same_files(served: Served, tmp_path: Path
     assert done.stdout.split()[-1] == "10", done.stderr
 
 
+def test_a_program_finds_its_file_under_any_name(tmp_path: Path) -> None:
+    odd = tmp_path / "\N{GRINNING FACE} shop"
+    odd.mkdir()
+    (odd / "customers.csv").write_text("name,country\nAda,Norway\nBo,Peru\n", encoding="utf-8")
+    with (
+        serve([odd / "customers.csv"], {"model": {"name": replay(tmp_path, COUNT)}}) as served,
+        served.client() as client,
+    ):
+        run = served.ask(client, "How many customers?")
+        ended(client, run)
+        script = tmp_path / "program.py"
+        script.write_bytes(client.get(f"/api/runs/{run}/download/program.py").content)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split()[-1:] == ["1"], done.stderr
+
+
 def test_a_python_program_runs_alone_too(shop: Path, tmp_path: Path) -> None:
     python = "n\n```python\nanswer = int((customers['country'] == 'Norway').sum())\n```"
     given = {"model": {"name": replay(tmp_path, python)}, "ask": {"language": "python"}}

@@ -58,6 +58,7 @@ def test_the_address_gives_a_cookie_that_scripts_cannot_read(served: Served) -> 
         {"host": ""},
         {"origin": "http://evil.example"},
         {"origin": "null"},
+        {"origin": "http://["},
         {"origin": "http://127.0.0.1:1"},
         {"sec-fetch-site": "cross-site", "sec-fetch-mode": "cors"},
     ],
@@ -101,8 +102,6 @@ def test_every_reply_carries_the_policy(served: Served) -> None:
 def test_no_path_outside_the_chosen_folders_is_opened(served: Served, path: str) -> None:
     with served.client() as client:
         reply = client.post("/api/sources", json={"path": path})
-        if path == ".":  # the folder itself may be asked, but what a link in it points to is another matter
-            return
         assert reply.status_code == 400, reply.text
         assert client.get("/api/sources").json()["sources"] == []
 
@@ -126,7 +125,9 @@ def test_a_group_is_no_path(served: Served, group: str) -> None:
         assert all(Path(e.place).is_relative_to(places.uploads) for e in places.entries.values())
 
 
-@pytest.mark.parametrize("name", ["../../evil.csv", "..\\evil.csv", "/tmp/evil.csv", ".evil.csv", "a\nb.csv"])
+@pytest.mark.parametrize(
+    "name", ["../../evil.csv", "..\\evil.csv", "/tmp/evil.csv", ".evil.csv", "a\nb.csv", "漢" * 120 + ".csv"]
+)
 def test_an_uploads_name_is_no_path(served: Served, name: str) -> None:
     with served.client() as client:
         sent = client.post("/api/uploads", params={"name": name, "group": "g"}, content=b"a\n1\n")

@@ -115,7 +115,7 @@ for row in source.engine.ask(SPARQL, 10_000):
 def standalone(program: Program, where: list[str], question: str) -> str:
     """A Python file that gives the same result on the same files."""
     said = " ".join(question.split()).replace("\\", "\\\\").replace('"""', "'''").rstrip('"')
-    head = _HEAD.format(question=said, file="program.py", places=json.dumps(where))
+    head = _HEAD.format(question=said, file="program.py", places=json.dumps(where, ensure_ascii=False))
     if program.language == "python":
         import ast
 

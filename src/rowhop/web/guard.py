@@ -95,7 +95,7 @@ def _stranger(headers: dict[str, str]) -> str:
     if _host(headers.get("host", "")) not in LOOPBACK:
         return "This server answers to 127.0.0.1 and localhost only."
     origin = headers.get("origin", "")
-    if origin and urlsplit(origin).netloc != headers["host"]:
+    if origin and origin.partition("://")[2] != headers["host"]:
         return "The request comes from another site."
     if headers.get("sec-fetch-site", "none") == "cross-site" and headers.get("sec-fetch-mode") != "navigate":
         return "The request comes from another site."

@@ -14,7 +14,7 @@ from rowhop.sources import DATABASE_FILES, GRAPH_FILES, TABLE_FILES
 
 LISTED = 200  # files that the page offers
 _DEEP = 3
-_NAME = 120  # characters of an uploaded file's name
+_NAME = 240  # bytes of an uploaded file's name; file systems allow 255, and the upload itself adds .part
 _OPENED = TABLE_FILES | DATABASE_FILES | GRAPH_FILES | {".obo", ".gz"}
 
 
@@ -70,7 +70,7 @@ class Places:
         for folder in self.folders:
             try:
                 path = (folder / text.strip()).resolve()
-                if (path == folder or folder in path.parents) and path.exists():
+                if (path == folder or folder in path.parents) and path.exists() and not _leads_out(path, folder):
                     return str(path)
             except (OSError, ValueError, RuntimeError):
                 # Too long a name, or a link that leads back to itself.
@@ -91,7 +91,8 @@ class Places:
     def room(self, name: str, group: str) -> Path:
         """Where an upload goes. Files of one group lie in one folder. Raises ConfigError for a name that is none."""
         clean = Path(name.replace("\\", "/")).name
-        clean = re.sub(r"[\x00-\x1f\x7f]", "", clean).strip().lstrip(".")[-_NAME:]
+        clean = re.sub(r"[\x00-\x1f\x7f]", "", clean).strip().lstrip(".")
+        clean = clean.encode("utf-8", "ignore")[-_NAME:].decode("utf-8", "ignore")
         if not clean:
             raise ConfigError("The uploaded file has no name.")
         if not re.fullmatch(r"[0-9a-zA-Z]{0,32}", group):
@@ -111,6 +112,11 @@ class Places:
 
     def close(self) -> None:
         self._temporary.cleanup()
+
+
+def _leads_out(path: Path, folder: Path) -> bool:
+    """Whether a link right in the folder `path` points outside `folder`: opening `path` would follow it."""
+    return path.is_dir() and any(c.is_symlink() and folder not in c.resolve().parents for c in path.iterdir())
 
 
 def _walk(folder: Path, deep: int) -> Iterator[Path]:
