@@ -27,7 +27,7 @@ CHARACTERS_PER_TOKEN = 3.2
 ROWS_READ, ROWS_FIRST, ROWS_NAMED = 500, 3, 3
 # Demonstrations. A small model writes SQL better from the schema alone: with a fixed block it copied the block's joins
 # (docs/benchmarks.md); for pandas a block helps.
-FIXED = {"python": 10, "sql": 0, "sparql": 0}
+FIXED = {"python": 4, "sql": 0, "sparql": 0}
 RECALLED = 10
 _DIALECTS = {"duckdb": "DuckDB", "sqlite": "SQLite", "postgres": "PostgreSQL", "mysql": "MySQL"}
 
