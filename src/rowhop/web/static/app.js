@@ -65,7 +65,8 @@ async function addFiles(files) {
   try {
     if (!files.length) throw new Error("Nothing that could be read was dropped. Drop files, not folders.");
     for (const [i, file] of files.entries()) {
-      if (file.size > state.settings.upload_bytes) throw new Error(`${file.name} is larger than ${(state.settings.upload_bytes / 1e6).toFixed(0)} MB. Name it to rowhop serve instead.`);
+      // Before the settings are there the server itself refuses what is too large.
+      if (file.size > state.settings?.upload_bytes) throw new Error(`${file.name} is larger than ${(state.settings.upload_bytes / 1e6).toFixed(0)} MB. Name it to rowhop serve instead.`);
       $("pick").textContent = `Adding ${cut(clean(file.name), 20)} (${i + 1} of ${files.length})…`;
       await upload(file, group);
     }
