@@ -96,7 +96,7 @@ class Pandora:
 
     def prompt(self, question: Question) -> tuple[Message, ...]:
         """What would be sent first; nothing is sent."""
-        return self.prompts.messages(self.prompts.boxes(question), question)
+        return self.prompts.messages(self.prompts.shown(self.prompts.boxes(question)), question)
 
     def answer(self, question: Question, trace: Trace) -> Answer:
         trace.method, trace.model = "pandora", self.model.name
@@ -110,7 +110,7 @@ class Pandora:
         # A program may use every field of the source, also one that had no room in the prompt.
         everything = self.prompts.allowed()
         bench = Workbench(self.source, everything, trace, Sandbox(unsafe=True) if self.settings.unsafe else None)
-        run = _Run(self, question, trace, bench, self.prompts.messages(boxes, question))
+        run = _Run(self, question, trace, bench, self.prompts.messages(shown, question))
         try:
             best = run.solve()
             spent = ""

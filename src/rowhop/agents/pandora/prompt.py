@@ -72,10 +72,9 @@ class Prompt(NamedTuple):
         if self.compact or len(boxes.boxes) != 1:
             return text
         room = int((self.settings.prompt_tokens or TOKENS_LARGE) * CHARACTERS_PER_TOKEN) - len(text)
-        rows = self._rows(boxes.boxes[0])
-        return (
-            f"{text}\n{found}" if (found := show_rows(rows, [c.name for c in boxes.boxes[0].columns], room)) else text
-        )
+        (box,) = boxes.boxes
+        found = show_rows(self._rows(box), [c.name for c in box.columns], room)
+        return f"{text}\n{found}" if found else text
 
     def _rows(self, box: Box) -> list[tuple[int, list[Value]]]:
         """All rows where the user shares all data; else the first ones, and the first that hold what the question
@@ -83,19 +82,19 @@ class Prompt(NamedTuple):
         names = [c.name for c in box.columns]
         table = self.source.load(box.name, names, limit=ROWS_READ)
         columns = [[plain(cell) for cell in column.to_pylist()] for column in table.columns]
-        every = range(table.num_rows)
+        chosen = list(range(table.num_rows))
         if self.settings.share != "all":
-            named = [
-                columns[i].index(cell) for i, c in enumerate(box.columns) for cell in c.matched if cell in columns[i]
-            ]
-            every = sorted({*every[:ROWS_FIRST], *named[:ROWS_NAMED]})  # type: ignore[assignment]
-        return [(number, [column[number] for column in columns]) for number in every]
+            matched = [(cells, cell) for c, cells in zip(box.columns, columns, strict=True) for cell in c.matched]
+            named = [cells.index(cell) for cells, cell in matched if cell in cells]
+            chosen = sorted({*chosen[:ROWS_FIRST], *named[:ROWS_NAMED]})
+        return [(number, [cells[number] for cells in columns]) for number in chosen]
 
-    def messages(self, boxes: BoxSet, question: Question) -> tuple[Message, ...]:
+    def messages(self, shown: str, question: Question) -> tuple[Message, ...]:
+        """`shown` is what `shown` made of the BOXes: it may read rows, so it is made once."""
         template = prompts.text(PACKAGE, "question")
         notes = f"\nNotes: {self.settings.notes}" if self.settings.notes else ""
         earlier = f"\n{question.context}" if question.context else ""
-        asked = prompts.fill(template, boxes=self.shown(boxes) + notes + earlier, question=question.text).rstrip()
+        asked = prompts.fill(template, boxes=shown + notes + earlier, question=question.text).rstrip()
         return (*self._head(question), Message("user", asked))
 
     def _head(self, question: Question) -> list[Message]:
