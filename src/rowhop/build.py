@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -145,9 +147,30 @@ def notes(settings: Settings) -> str:
 
 
 def memory(settings: Settings, by: Embedder | None) -> Memory:
+    """To recall from where an embedder is given: then one for all agents, until its file changes. Else to change."""
     from rowhop.memory import Memory
 
-    return Memory(by, settings.memory_file)
+    file = settings.memory_file
+    if by is None:
+        return Memory(None, file)
+    try:
+        written = file.stat()
+        stamp = (written.st_mtime_ns, written.st_size)
+    except OSError:
+        stamp = (0, 0)
+    with _READING:
+        return _shared_memory(file, stamp, by, settings.cache_folder)  # type: ignore[arg-type]  # one object per process
+
+
+_READING = threading.Lock()
+
+
+@lru_cache(maxsize=4)
+def _shared_memory(file: Path, stamp: tuple[int, int], by: Embedder, folder: Path) -> Memory:
+    from rowhop.memory import Memory
+    from rowhop.models.cache import CachedEmbedder
+
+    return Memory(by, file, keeping=CachedEmbedder(by, folder / "embeddings.sqlite"))
 
 
 def budget(settings: Settings, model: ChatModel) -> Budget:
@@ -173,6 +196,7 @@ def agent(name: str, model: ChatModel, over: Knowledge, settings: Settings, note
 
 def _pandora(model: ChatModel, over: Knowledge, settings: Settings, notes: str) -> Agent:
     from rowhop.agents.pandora.agent import Pandora, PandoraSettings
+    from rowhop.memory import Recall
 
     by = embedder(settings)
     if is_graph(over):
@@ -184,6 +208,7 @@ def _pandora(model: ChatModel, over: Knowledge, settings: Settings, notes: str) 
         language=how.language,
         repairs=how.repairs,
         demonstrations=how.demonstrations,
+        recall=Recall(settings.memory.recall, settings.memory.dataset, settings.memory.seed),
         samples=how.samples,
         notes=notes,
         share=settings.share.data,

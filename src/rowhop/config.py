@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from rowhop.errors import ConfigError
+from rowhop.memory import How
 from rowhop.trace import Budget
 
 FILE = "rowhop.toml"
@@ -39,6 +40,7 @@ ENVIRONMENT: Mapping[str, tuple[str, str]] = {
     "ROWHOP_METHOD": ("ask", "method"),
     "ROWHOP_LANGUAGE": ("ask", "language"),
     "ROWHOP_NOTES": ("ask", "notes"),
+    "ROWHOP_MEMORY": ("memory", "file"),
     "ROWHOP_SHARE": ("share", "data"),
 }
 # Read elsewhere: the tests' data, tracebacks for developers.
@@ -124,7 +126,13 @@ class CacheSettings(_Section):
 
 
 class MemorySettings(_Section):
+    """`file` holds entries of the user's own, `recall` says which become demonstrations, `dataset` whose entries are
+    "own" (without it: those of the source that is asked)."""
+
     file: Path | None = None
+    recall: How = "auto"
+    dataset: str = ""
+    seed: int = 0
 
 
 class Settings(BaseSettings):

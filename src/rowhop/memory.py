@@ -10,12 +10,11 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -23,9 +22,17 @@ from rowhop.errors import ConfigError
 from rowhop.models import Embedder
 from rowhop.types import Language
 
+if TYPE_CHECKING:
+    import numpy as np
+
 Kind = Literal["table", "database", "graph", "text graph"]
+# Which demonstrations a question gets: the same for all, the nearest of all, the nearest of its own data set, any.
+How = Literal["auto", "fixed", "shared", "own", "random"]
 # How alike two demonstrations may be before the second one teaches nothing (cosine of their questions).
 ALIKE = 0.95
+# What likeness to those chosen already takes from a demonstration's nearness to the question.
+DIVERSE = 0.3
+_POOL = 10  # candidates looked through for each demonstration wanted
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,18 @@ class Entry:
         return hashlib.sha256(f"{self.question}\0{self.schema}\0{self.code}".encode()).hexdigest()[:12]
 
 
+@dataclass(frozen=True)
+class Recall:
+    """`auto` is what measured best for the model; `dataset` is whose entries are "own", `seed` draws the random ones.
+
+    In the paper's words: "shared" is the full method, "own" is −SD, "random" is −SR.
+    """
+
+    how: How = "auto"
+    dataset: str = ""
+    seed: int = 0
+
+
 @cache
 def _json() -> TypeAdapter[Entry]:
     return TypeAdapter(Entry)
@@ -60,16 +79,24 @@ def seeds() -> tuple[Entry, ...]:
 class Memory:
     """Thread-safe. `file` is where entries of the user's own are kept; None keeps them in this process only.
 
-    Without an embedder, recall takes entries in the file's order.
+    Without an embedder, recall takes entries in the file's order. `keeping` is the same embedder behind a store, so
+    that a thousand entries are embedded once and not in each process.
     """
 
-    def __init__(self, embedder: Embedder | None = None, file: Path | None = None, seeded: bool = True) -> None:
+    def __init__(
+        self,
+        embedder: Embedder | None = None,
+        file: Path | None = None,
+        seeded: bool = True,
+        keeping: Embedder | None = None,
+    ) -> None:
         self.embedder = embedder
         self.file = file
+        self._keeping = keeping if keeping is not None else embedder
         self._own: list[Entry] = _read(file) if file is not None and file.exists() else []
         self._seeds = list(seeds()) if seeded else []
         self._lock = threading.Lock()
-        self._vectors: dict[tuple[str, str], list[float]] = {}
+        self._vectors: dict[tuple[str, Language, str], tuple[list[Entry], np.ndarray]] = {}
 
     def entries(self, language: Language | None = None) -> list[Entry]:
         """All entries, the shipped ones first."""
@@ -81,30 +108,37 @@ class Memory:
         found = self.entries(language)
         return ([e for e in found if e.kind == kind] or found)[:k]
 
-    def recall(self, question: str, k: int, language: Language) -> list[Entry]:
-        """The `k` entries nearest to a question, across all kinds and data sets, nearest last; none twice alike."""
-        found, embedder = self.entries(language), self.embedder
+    def recall(self, question: str, k: int, language: Language, how: Recall = Recall("shared")) -> list[Entry]:
+        """`k` entries for a question, the nearest last and none twice alike; from all kinds and data sets, from one
+        data set, or at random (the same ones for the same seed and question)."""
+        dataset = how.dataset if how.how == "own" else ""
+        found, embedder = self._among(language, dataset), self.embedder
+        if how.how == "random":
+            drawn = sorted(found, key=lambda e: hashlib.sha256(f"{how.seed}\0{question}\0{e.id}".encode()).digest())
+            return drawn[:k]
         if embedder is None or len(found) <= k:
             return found[:k]
+        # The question first: an embedder that cannot be had says so, and takes another name, at its first use.
+        asked = embedder.embed([question], query=True)[0]
+        found, vectors = self._embedded(embedder.name, language, dataset)
+        near = vectors @ asked
+        chosen = _diverse(near, vectors, k)
+        return [found[i] for i in sorted(chosen, key=lambda i: near[i])]
+
+    def _among(self, language: Language, dataset: str) -> list[Entry]:
+        return [e for e in self.entries(language) if not dataset or e.dataset == dataset]
+
+    def _embedded(self, name: str, language: Language, dataset: str) -> tuple[list[Entry], np.ndarray]:
         import numpy as np
 
-        vectors = np.array(self._embedded(found, embedder), dtype=np.float32)
-        near = vectors @ embedder.embed([question], query=True)[0]
-        chosen: list[int] = []
-        for i in np.argsort(-near, kind="stable"):
-            if all(float(vectors[i] @ vectors[j]) < ALIKE for j in chosen):
-                chosen.append(int(i))
-            if len(chosen) == k:
-                break
-        return [found[i] for i in reversed(chosen)]
-
-    def _embedded(self, entries: Sequence[Entry], embedder: Embedder) -> list[list[float]]:
         with self._lock:
-            new = [e for e in entries if (embedder.name, e.id) not in self._vectors]
-            if new:
-                for entry, vector in zip(new, embedder.embed([e.question for e in new]), strict=True):
-                    self._vectors[embedder.name, entry.id] = [float(x) for x in vector]
-            return [self._vectors[embedder.name, e.id] for e in entries]
+            key = (name, language, dataset)
+            if key not in self._vectors:
+                entries = self._among(language, dataset)
+                assert self._keeping is not None
+                vectors = self._keeping.embed([e.question for e in entries])
+                self._vectors[key] = entries, np.asarray(vectors, dtype=np.float32)
+            return self._vectors[key]
 
     def remember(self, entry: Entry) -> bool:
         """Keep a confirmed entry; False when it is there already. Raises ConfigError for one without confirmation."""
@@ -114,6 +148,7 @@ class Memory:
             if any(e.id == entry.id for e in self.entries()):
                 return False
             self._own.append(entry)
+            self._vectors.clear()
             self._save()
         return True
 
@@ -123,6 +158,7 @@ class Memory:
             kept = [e for e in self._own if e.id != id]
             gone = len(kept) < len(self._own)
             self._own = kept
+            self._vectors.clear()
             if gone:
                 self._save()
         return gone
@@ -139,6 +175,23 @@ class Memory:
         except OSError as error:
             part.unlink(missing_ok=True)
             raise ConfigError(f"The memory could not be written to {self.file}: {error.strerror}.") from error
+
+
+def _diverse(near: np.ndarray, vectors: np.ndarray, k: int) -> list[int]:
+    """Places of `k` vectors that are near to the question and not to one another."""
+    import numpy as np
+
+    pool = np.argsort(-near, kind="stable")[: _POOL * k]
+    worth, likeness = near[pool].astype(np.float32), np.full(len(pool), -1.0, np.float32)
+    chosen: list[int] = []
+    while len(chosen) < k:
+        gain = np.where(likeness < ALIKE, worth - DIVERSE * np.maximum(likeness, 0), -np.inf)
+        best = int(np.argmax(gain))
+        if gain[best] == -np.inf:
+            break
+        chosen.append(int(pool[best]))
+        likeness = np.maximum(likeness, vectors[pool] @ vectors[pool[best]])
+    return chosen
 
 
 def _read(file: Path) -> list[Entry]:

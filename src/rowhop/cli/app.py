@@ -14,12 +14,14 @@ from rowhop.cli.options import (
     Choose,
     Hide,
     Language,
+    Memory,
     Method,
     Model,
     Notes,
     Out,
     Picture,
     Read,
+    Recall,
     Replace,
     Samples,
     Share,
@@ -76,6 +78,7 @@ def ask(
     samples: Samples = None,
     budget: Budget = None,
     notes: Notes = None,
+    memory: Memory = None,
     share: Share = None,
     hide: Hide = None,
     topic: Topic = None,
@@ -96,7 +99,7 @@ def ask(
     from rowhop.cli import asking
     from rowhop.cli.options import settings
 
-    given = settings(model, method, language, samples, budget, notes, share, hide, read, unsafe_run)
+    given = settings(model, method, language, samples, budget, notes, share, hide, read, unsafe_run, memory)
     show = asking.Wish(
         json=json,
         out=out,
@@ -119,6 +122,7 @@ def chat(
     samples: Samples = None,
     budget: Budget = None,
     notes: Notes = None,
+    memory: Memory = None,
     share: Share = None,
     hide: Hide = None,
     read: Read = None,
@@ -128,7 +132,7 @@ def chat(
     from rowhop.cli import chatting
     from rowhop.cli.options import settings
 
-    given = settings(model, method, language, samples, budget, notes, share, hide, read, unsafe_run)
+    given = settings(model, method, language, samples, budget, notes, share, hide, read, unsafe_run, memory)
     return chatting.chat(sources or [], given)
 
 
@@ -263,6 +267,8 @@ def evaluate(
         int | None,
         typer.Option("--demonstrations", min=0, metavar="N", help="Solved questions to show.", show_default="auto"),
     ] = None,
+    memory: Memory = None,
+    recall: Recall = None,
     budget: Budget = None,
     json: AsJson = False,
 ) -> int:
@@ -271,7 +277,8 @@ def evaluate(
     from rowhop.cli.options import settings
     from rowhop.eval.evaluate import EvalOptions
 
-    given = evaluating.with_switches(settings(model, method, language, samples, budget), repairs, demonstrations)
+    given = settings(model, method, language, samples, budget, memory=memory, recall=recall)
+    given = evaluating.with_switches(given, repairs, demonstrations)
     how = "retry" if retry else "resume" if resume else ""
     options = EvalOptions(benchmark, given, data, split, n or None, seed, folder, how, minutes, threads, cached)
     return evaluating.evaluate(options, json)

@@ -118,6 +118,21 @@ Picture = Annotated[
         "--graph", metavar="FILE", help="Draw the walked part of a graph into an .svg file.", show_default=False
     ),
 ]
+Memory = Annotated[
+    Path | None,
+    typer.Option(
+        "--memory", metavar="FILE", help="Solved questions to show as examples (JSON Lines).", show_default=False
+    ),
+]
+Recall = Annotated[
+    str | None,
+    typer.Option(
+        "--recall",
+        metavar="HOW",
+        help="Which examples: fixed, shared (nearest of all), own (nearest of one data set), random, or auto.",
+        show_default="auto",
+    ),
+]
 UnsafeRun = Annotated[
     bool,
     typer.Option("--unsafe-run", help="Run Python programs without a sandbox: they can then do whatever you can."),
@@ -135,6 +150,8 @@ def settings(
     hide: Sequence[str] | None = None,
     read: Sequence[str] | None = None,
     unsafe_run: bool = False,
+    memory: Path | None = None,
+    recall: str | None = None,
 ) -> Settings:
     """Settings with the given options on top. Raises ConfigError."""
     from rowhop import config
@@ -146,6 +163,7 @@ def settings(
         "budget": dict(config.budget(budget)) if budget else {},
         "share": _given(data=share, hide=tuple(hide) if hide else None),
         "reading": _reading(read or ()),
+        "memory": _given(file=memory, recall=recall),
     }
     return config.load(given)
 

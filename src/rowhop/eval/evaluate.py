@@ -69,6 +69,8 @@ def evaluate(options: EvalOptions, listen: Listen = lambda progress: None, model
     settings = options.settings
     if not options.cached:
         settings = config.changed(settings, {"cache": {"replies": False}})
+    if not settings.memory.dataset:  # whose demonstrations are this data set's own
+        settings = config.changed(settings, {"memory": {"dataset": options.benchmark}})
     items = sample(load(options.benchmark, data(options), options.split), options.n, options.seed)
     folder = options.run or RUNS / run_name(options)
     limits = Limits(options.threads, options.minutes, settings.budget.budget())
@@ -103,6 +105,7 @@ def described(options: EvalOptions) -> dict[str, Any]:
         "samples": how.samples,
         "repairs": how.repairs,
         "demonstrations": how.demonstrations,
+        **remembered(options.settings),
         "prompt_tokens": how.prompt_tokens,
         "empty_is_failure": how.empty_is_failure,
         "share": options.settings.share.data,
@@ -111,6 +114,19 @@ def described(options: EvalOptions) -> dict[str, Any]:
         "threads": options.threads,
         "code": [program()],
     }
+
+
+def remembered(settings: Settings) -> dict[str, Any]:
+    """Which demonstrations a run recalls and from what; nothing where both are as usual: earlier runs can go on."""
+    how = settings.memory
+    told: dict[str, Any] = {}
+    if how.recall != "auto":
+        told["recall"] = how.recall
+    if how.seed:
+        told["recall_seed"] = how.seed
+    if settings.memory_file.is_file():
+        told["memory"] = sha256(settings.memory_file.read_bytes()).hexdigest()[:12]
+    return told
 
 
 @cache
@@ -131,6 +147,7 @@ def run_name(options: EvalOptions) -> str:
     parts += [f"samples{how.samples}"] * (how.samples != 1)
     parts += [f"repairs{how.repairs}"] * (how.repairs != 3)
     parts += [f"demonstrations{how.demonstrations}"] * (how.demonstrations is not None)
+    parts += [f"{key}-{value}" for key, value in remembered(options.settings).items()]
     parts += [f"seed{options.seed}"] * (options.seed != 0)
     return re.sub(r"[^A-Za-z0-9._-]+", "_", "-".join(filter(None, parts)))
 
@@ -205,6 +222,15 @@ def _close(over: Knowledge) -> None:
 
 def told(settings: Mapping[str, Any]) -> str:
     """A run's settings that differ from the usual, in a few words."""
-    usual = {"method": "auto", "language": "auto", "samples": 1, "repairs": 3, "demonstrations": None, "split": ""}
+    usual = {
+        "method": "auto",
+        "language": "auto",
+        "samples": 1,
+        "repairs": 3,
+        "demonstrations": None,
+        "split": "",
+        "recall": None,
+        "memory": None,
+    }
     words = [f"{key} {settings[key]}" for key, value in usual.items() if settings.get(key, value) != value]
     return ", ".join(words) or "defaults"

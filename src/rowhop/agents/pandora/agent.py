@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rowhop.agents.pandora import result
@@ -19,7 +19,7 @@ from rowhop.agents.pandora.plausible import doubt
 from rowhop.agents.pandora.prompt import Prompt
 from rowhop.agents.pandora.reply import read
 from rowhop.errors import BudgetSpent, ReplyError, SourceError
-from rowhop.memory import Memory
+from rowhop.memory import Memory, Recall
 from rowhop.models import ChatModel, Completion, Embedder, Message, Options
 from rowhop.models.ask import ask
 from rowhop.sandbox import Sandbox, available
@@ -41,6 +41,7 @@ class PandoraSettings:
     language: Choice = "auto"
     repairs: int = 3
     demonstrations: int | None = None
+    recall: Recall = field(default_factory=Recall)
     samples: int = 1
     notes: str = ""
     share: Literal["schema", "samples", "all"] = "samples"

@@ -28,7 +28,7 @@ ROWS_READ, ROWS_FIRST, ROWS_NAMED = 500, 3, 3
 # Demonstrations. A small model writes SQL better from the schema alone: with a fixed block it copied the block's joins
 # (docs/benchmarks.md); for pandas a block helps.
 FIXED = {"python": 4, "sql": 0, "sparql": 0}
-RECALLED = 10
+RECALLED, RECALLED_COMPACT = 10, 4
 _DIALECTS = {"duckdb": "DuckDB", "sqlite": "SQLite", "postgres": "PostgreSQL", "mysql": "MySQL"}
 
 
@@ -111,11 +111,14 @@ class Prompt(NamedTuple):
         return head
 
     def _demonstrations(self, question: Question) -> list[Entry]:
-        k = self.settings.demonstrations
-        if self.compact:
+        k, how = self.settings.demonstrations, self.settings.recall
+        if how.how == "fixed" or (how.how == "auto" and self.compact):
             kind = "database" if self.source.kind == "database" or len(self.source.boxes().boxes) > 1 else "table"
             return self.memory.fixed(FIXED[self.language] if k is None else k, self.language, kind)  # type: ignore[arg-type]
-        return self.memory.recall(question.text, RECALLED if k is None else k, self.language)
+        if k is None:
+            k = RECALLED_COMPACT if self.compact else RECALLED
+        how = replace(how, dataset=how.dataset or self.source.name)
+        return self.memory.recall(question.text, k, self.language, how)
 
     def repair(
         self, messages: tuple[Message, ...], question: Question, code: str, complaint: str
