@@ -31,7 +31,7 @@ def _check(code: str) -> str:
         ("answer = pd.io.parsers.read_csv('/etc/passwd')", "Do not read files"),
         ("answer = 'Rome'", "must be computed from the data"),
         ("seen = pd.to_numeric(games['n'])\nanswer = pd.Series([40]).sum()", "must be computed from the data"),
-        ("answer = gmaes['n'].sum() + len(games)", "Did you mean 'games'"),
+        ("answer = gmaes['m'].sum() + len(games)", "Did you mean 'games'"),
         ("games['n'][0] = 99\nanswer = games", "changes nothing in pandas 3"),
         ("games['n'].fillna(0, inplace=True)\nanswer = games['n'].sum()", "changes nothing in pandas 3"),
     ],

@@ -21,6 +21,9 @@ BOXES = BoxSet((Box("cups", (Column("Year", "integer"), Column("Winner", "text")
         ("Which winner had the most goals?", [15], "a cell of 'Winner'"),
         ("who won in 2004?", [7], "a cell of 'Winner'"),
         ("who won right after Ana Ruiz?", ["Ana Ruiz"], "stands in the question"),
+        ("what was the earliest winner?", [2001], "a cell of 'Winner'"),
+        ("which of them scored more, Ana or Tom?", [15], "what to choose from"),
+        ("did Ana score more or less than 4 goals?", [True], "what to choose from"),
     ],
 )
 def test_doubted(question: str, values: list[object], said: str) -> None:
@@ -37,6 +40,11 @@ def test_doubted(question: str, values: list[object], said: str) -> None:
         ("what is the most goals?", [15]),
         ("who won more, Ana or Tom?", ["Ana"]),
         ("did Ana win?", [True]),
+        ("did Ana score 3 or more goals?", [True]),
+        ("did Ana score more or less than 4 goals?", ["less"]),
+        ("what year was better, 2001 or 2002?", [2001]),
+        ("what year did Ana or Tom win?", [2001]),
+        ("what is the most goals?", [12]),
         ("which winners had more than ten goals?", ["Ana", "Li"]),
         ("wer hat am meisten Tore?", [15]),
         ("who won in 1990?", [None]),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from rowhop.agents.pandora.mend import Cells, Mender, closed
 from rowhop.agents.pandora.missing import MissingCells
 from rowhop.agents.pandora.pandas3 import refuse_old_pandas
+from rowhop.agents.pandora.slips import mend_slips
 from rowhop.agents.pandora.tidy import READERS, tidied, whole
 from rowhop.box import BoxSet
 from rowhop.errors import ReplyError
@@ -36,7 +37,8 @@ def check_python(code: str, boxes: BoxSet, cells: Cells | None = None) -> Checke
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = f" (line {error.lineno}: {(error.text or '').strip()})" if isinstance(error, SyntaxError) else ""
         raise ReplyError(f"The program is not valid Python: {getattr(error, 'msg', error)}{line}.") from error
-    if tidied(tree, boxes):
+    changed = [tidied(tree, boxes), mend_slips(tree)]
+    if any(changed):
         code = ast.unparse(tree)
     _refuse_foreign_data(tree, boxes)
     _refuse_unknown_names(tree, boxes)

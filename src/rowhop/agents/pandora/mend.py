@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from rowhop.agents.pandora.values import written_as
+from rowhop.agents.pandora.values import elsewhere, written_as
 from rowhop.agents.pandora.words import words
 from rowhop.box import BoxSet
 from rowhop.types import Caution
@@ -145,6 +145,7 @@ class Mender(ast.NodeTransformer):
             return node
         written = self._written(field, value.value)
         if written is None:
+            self._other_field(node.left, field, value.value)
             return node
         if len(written) == 1:
             value.value = written[0]
@@ -152,6 +153,16 @@ class Mender(ast.NodeTransformer):
         cells: list[ast.expr] = [ast.Constant(cell) for cell in written]
         inside = ast.Call(ast.Attribute(node.left, "isin", ast.Load()), [ast.List(cells, ast.Load())], [])
         return ast.UnaryOp(ast.Invert(), inside) if isinstance(node.ops[0], ast.NotEq) else inside
+
+    def _other_field(self, compared: ast.expr, field: str, value: str) -> None:
+        """`t["Rank"] == "Greater Glasgow"`, which stands in another field and there alone."""
+        other = elsewhere(field, value, self.boxes, self.cells) if self.cells is not None else None
+        if other is None or not isinstance(compared, ast.Subscript):
+            return
+        key = compared.slice.elts[-1] if isinstance(compared.slice, ast.Tuple) else compared.slice
+        if isinstance(key, ast.Constant):
+            key.value, self.changed = other, True
+            self.cautions.append(Caution("field_adjusted", f"No {field} is {value!r}; it stands in {other!r}."))
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if not isinstance(node.func, ast.Attribute):

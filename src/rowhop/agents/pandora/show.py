@@ -12,6 +12,8 @@ from rowhop.types import Value
 # A cell is cut here; prose says enough with its beginning, and one cell of 200 KB must not fill the prompt.
 CELL = 32
 CELL_IN_ROW = 60
+# What the question names is compared with, and a cell cut in the middle tempts a model to invent its end.
+CELL_MATCHED = 72
 NAME = 120
 _SHORT = 24  # a longer cell shows nothing about how values of a column are written
 _TYPES = {"integer": "int", "number": "float", "boolean": "bool", "mixed": "text"}
@@ -45,7 +47,7 @@ def _show_lines(boxes: BoxSet, samples: int) -> str:
     ]:
         parts.append("Joins: " + ", ".join(joins))
     named = [
-        f"{_name(box.name)}.{_name(column.name)} " + ", ".join(quoted(cell) for cell in column.matched)
+        f"{_name(box.name)}.{_name(column.name)} " + ", ".join(quoted(cell, CELL_MATCHED) for cell in column.matched)
         for box in boxes.boxes
         for column in box.columns
         if column.matched and samples
@@ -91,7 +93,7 @@ def _line(column: Column, samples: int) -> str:
     if samples and (values := _distinct(column.samples, samples)):
         line += ": " + ", ".join(values)
     if samples and column.matched:
-        line += " | in question: " + ", ".join(quoted(cell) for cell in column.matched)
+        line += " | in question: " + ", ".join(quoted(cell, CELL_MATCHED) for cell in column.matched)
     return line
 
 

@@ -34,7 +34,7 @@ def tidied(tree: ast.Module, boxes: BoxSet) -> bool:
     before = ast.dump(tree)
     names = [box.name for box in boxes.boxes]
     tree.body = [s for s in (_opened(statement, boxes) for statement in tree.body) if s is not None]
-    _alias(tree, names)
+    _alias(tree, boxes)
     _answered(tree, set(names))
     ast.fix_missing_locations(tree)
     return ast.dump(tree) != before
@@ -69,14 +69,24 @@ def _loads(value: ast.expr) -> bool:
     return len(value.args) == 1 and isinstance(value.args[0], ast.Constant) and "\n" not in str(value.args[0].value)
 
 
-def _alias(tree: ast.Module, names: list[str]) -> None:
-    """`df`, which is what models call a frame that has another name here."""
-    stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    if len(names) != 1 or "df" in stored or "df" in names:
+def _alias(tree: ast.Module, boxes: BoxSet) -> None:
+    """`df`, which is what models call a frame that has another name here, or the name of a demonstration's table, where
+    the field asked of it is this table's."""
+    if len(boxes.boxes) != 1:
         return
+    box = boxes.boxes[0]
+    known = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    known |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)} | {box.name}
+    fields = {c.name for c in box.columns}
+    meant = {"df"} - known
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id == "df":
-            node.id = names[0]
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id not in known:
+            key = node.slice
+            if isinstance(key, ast.Constant) and key.value in fields:
+                meant.add(node.value.id)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in meant:
+            node.id = box.name
 
 
 def _answered(tree: ast.Module, names: set[str]) -> None:
