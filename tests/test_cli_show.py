@@ -24,6 +24,12 @@ def test_a_table(examples: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert err == ""
 
 
+def test_one_row_is_one_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "one.csv").write_text("town\nOslo\n", encoding="utf-8")
+    assert run(["show", str(tmp_path / "one.csv")]) == 0
+    assert "one  (1 row, 1 column)" in capsys.readouterr().out
+
+
 def test_a_database_with_its_keys(examples: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["show", str(examples / "library.sqlite")]) == 0
     assert "books.author_id → authors.author_id" in capsys.readouterr().out

@@ -72,8 +72,8 @@ def boxes(found: BoxSet) -> None:
     """Each table with its columns, then how they hang together."""
     out = screen.out()
     for box in found.boxes:
-        size = f"{box.rows:,} rows" if box.rows is not None else "rows not counted"
-        out.print(screen.plain(f"{box.name}  ({size}, {len(box.columns)} columns)", "bold"))
+        size = counted(box.rows, "row") if box.rows is not None else "rows not counted"
+        out.print(screen.plain(f"{box.name}  ({size}, {counted(len(box.columns), 'column')})", "bold"))
         where = box.origin if box.origin and box.origin != box.name else ""
         for line in filter(None, (where, box.about)):
             out.print(screen.plain(f"  {line}", "dim"))
@@ -88,6 +88,10 @@ def boxes(found: BoxSet) -> None:
         out.print(screen.plain(line, "yellow"))
     if not found.boxes:
         out.print("There is no table in it.")
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _type(box: Box, column: Column) -> str:
